@@ -1,0 +1,171 @@
+package event
+
+import "encoding/json"
+
+// SessionStarted opens a session.
+type SessionStarted struct {
+	Kind   string `json:"kind"` // host, agent, gateway or library
+	Client string `json:"client,omitempty"`
+	Mode   string `json:"mode,omitempty"`
+}
+
+// SessionEnded closes a session.
+type SessionEnded struct {
+	Reason string `json:"reason"`
+}
+
+// ClientConnected says that a client of the gateway came.
+type ClientConnected struct {
+	Principal string `json:"principal,omitempty"`
+	Via       string `json:"via"` // http or stdio
+	Name      string `json:"name,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Era       string `json:"era"`
+}
+
+// ClientDisconnected says that it left.
+type ClientDisconnected struct {
+	Via  string `json:"via"`
+	Name string `json:"name,omitempty"`
+}
+
+// ServerConnecting says that a server is dialled or started.
+type ServerConnecting struct {
+	Server    string `json:"server"`
+	Transport string `json:"transport"`
+}
+
+// ServerConnected says that the handshake is done.
+type ServerConnected struct {
+	Server       string          `json:"server"`
+	Transport    string          `json:"transport"`
+	Era          string          `json:"era"`
+	Revision     string          `json:"revision"`
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+	ServerInfo   json.RawMessage `json:"serverInfo,omitempty"`
+	DurationMs   int64           `json:"durationMs"`
+}
+
+// ServerCatalog says what a server offers, after listing.
+type ServerCatalog struct {
+	Server  string   `json:"server"`
+	Tools   int      `json:"tools"`
+	Added   []string `json:"added,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	Hash    string   `json:"hash"`
+}
+
+// ServerCrashed says that a server ended without being told to, or never came up.
+type ServerCrashed struct {
+	Server     string `json:"server"`
+	Attempt    int    `json:"attempt"`
+	Error      string `json:"error"`
+	StderrTail string `json:"stderrTail,omitempty"`
+}
+
+// ServerUnavailable says that a server can't be reached now.
+type ServerUnavailable struct {
+	Server string `json:"server"`
+	Reason string `json:"reason"`
+}
+
+// ServerShutdown says that a server was ended on purpose.
+type ServerShutdown struct {
+	Server string `json:"server"`
+	Reason string `json:"reason"`
+}
+
+// ServerStray counts what a server wrote to stdout that was no message.
+type ServerStray struct {
+	Server string `json:"server"`
+	Stream string `json:"stream"`
+	Count  int    `json:"count"`
+	Sample string `json:"sample"`
+}
+
+// ServerLog is a log notification of a server.
+type ServerLog struct {
+	Server  string `json:"server"`
+	Level   string `json:"level"`
+	Logger  string `json:"logger,omitempty"`
+	Message string `json:"message"`
+}
+
+// ConfigLoaded says which files the configuration came from and which servers it names.
+type ConfigLoaded struct {
+	Sources []string `json:"sources"`
+	Servers []string `json:"servers"`
+}
+
+// ConfigRejected is one part of the configuration that was left out.
+type ConfigRejected struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// GrantChanged says that a permission was given or taken.
+type GrantChanged struct {
+	What  string `json:"what"`
+	Scope string `json:"scope"`
+	Hash  string `json:"hash,omitempty"`
+	By    string `json:"by"`
+}
+
+// Checkpoint records the heads of sessions of other processes that have ended, so that cutting their end or dropping
+// their files shows.
+type Checkpoint struct {
+	Files []CheckpointFile `json:"files,omitempty"`
+	Heads []CheckpointHead `json:"heads,omitempty"`
+}
+
+// CheckpointFile is one finished journal file.
+type CheckpointFile struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`           // bytes
+	Torn int    `json:"torn,omitempty"` // bytes of an unfinished last line that were cut off
+}
+
+// CheckpointHead is the last event of one session.
+type CheckpointHead struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"`
+	Hash    string `json:"hash"`
+}
+
+// Type returns the type that docs/events.md lists.
+func (SessionStarted) Type() string     { return "session.started" }
+func (SessionEnded) Type() string       { return "session.ended" }
+func (ClientConnected) Type() string    { return "client.connected" }
+func (ClientDisconnected) Type() string { return "client.disconnected" }
+func (ServerConnecting) Type() string   { return "mcp.server.connecting" }
+func (ServerConnected) Type() string    { return "mcp.server.connected" }
+func (ServerCatalog) Type() string      { return "mcp.server.catalog" }
+func (ServerCrashed) Type() string      { return "mcp.server.crashed" }
+func (ServerUnavailable) Type() string  { return "mcp.server.unavailable" }
+func (ServerShutdown) Type() string     { return "mcp.server.shutdown" }
+func (ServerStray) Type() string        { return "mcp.server.stray_output" }
+func (ServerLog) Type() string          { return "mcp.server.log" }
+func (ConfigLoaded) Type() string       { return "config.loaded" }
+func (ConfigRejected) Type() string     { return "config.rejected" }
+func (GrantChanged) Type() string       { return "grant.changed" }
+func (Checkpoint) Type() string         { return "log.checkpoint" }
+
+func (SessionStarted) data()     {}
+func (SessionEnded) data()       {}
+func (ClientConnected) data()    {}
+func (ClientDisconnected) data() {}
+func (ServerConnecting) data()   {}
+func (ServerConnected) data()    {}
+func (ServerCatalog) data()      {}
+func (ServerCrashed) data()      {}
+func (ServerUnavailable) data()  {}
+func (ServerShutdown) data()     {}
+func (ServerStray) data()        {}
+func (ServerLog) data()          {}
+func (ConfigLoaded) data()       {}
+func (ConfigRejected) data()     {}
+func (GrantChanged) data()       {}
+func (Checkpoint) data()         {}

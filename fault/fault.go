@@ -1,0 +1,99 @@
+// Package fault is the one error type of Usher and the one table that says, for each kind of failure, what the agent
+// reads (in English and Chinese), which reason the log gets, and which JSON-RPC code, HTTP status and exit code it has.
+//
+// It decides nothing: whether to retry is upstream's business, what is shown where is the caller's.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind is what went wrong. Its text is the `reason` of a tool.failed event.
+type Kind string
+
+// The kinds of failure.
+const (
+	Unavailable      Kind = "mcp_server_unavailable" // can't be reached or started
+	Restarted        Kind = "mcp_server_restarted"   // died while it had the call
+	Timeout          Kind = "timeout"
+	Cancelled        Kind = "cancelled"
+	PermissionDenied Kind = "permission_denied"
+	ApprovalRequired Kind = "approval_required"
+	NotFound         Kind = "not_found"
+	InvalidParams    Kind = "invalid_params"
+	LogUnavailable   Kind = "log_unavailable"
+	Auth             Kind = "auth"
+	ServerError      Kind = "server_error" // the server answered with a JSON-RPC error
+	SessionExpired   Kind = "session_expired"
+	Protocol         Kind = "protocol" // the server broke the protocol
+	TooLarge         Kind = "too_large"
+	Internal         Kind = "internal" // a bug of ours, or of a built-in tool
+)
+
+// Error is a failure on the way of a call. The zero value of each field is left out of what is shown.
+type Error struct {
+	Kind   Kind
+	Server string
+	Tool   string // canonical name
+	Detail string // for the agent: a field and what is wrong with it, or the server's own words
+	Hint   string // what to do next, a sentence
+	Code   int    // the JSON-RPC code that a server sent
+	Cause  error  // for the operator; never shown to the agent
+}
+
+// Error is what an operator reads: everything.
+func (e *Error) Error() string {
+	s := e.Text(English)
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns Cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Text is what the agent reads, in one language. It never holds Cause.
+func (e *Error) Text(l Language) string {
+	row := e.Kind.row()
+	text := row.en
+	if l == Chinese {
+		text = row.zh
+	}
+	text = strings.NewReplacer("{tool}", or(e.Tool, "?"), "{server}", or(e.Server, "?"), "{detail}", e.Detail).Replace(text)
+	text = strings.TrimRight(text, ":： ")
+	if e.Hint != "" {
+		text += ". " + e.Hint
+	}
+	return text
+}
+
+// KindOf returns the Kind of the first *Error in err's chain, Internal if there is none.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Of returns the *Error in err's chain, or wraps err as Internal.
+func Of(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Internal, Cause: err}
+}
+
+// New makes an Error whose Detail is formatted.
+func New(k Kind, format string, args ...any) *Error {
+	return &Error{Kind: k, Detail: fmt.Sprintf(format, args...)}
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
