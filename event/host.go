@@ -98,6 +98,11 @@ type ConfigLoaded struct {
 	Servers []string `json:"servers"`
 }
 
+// ConfigChanged says that a file changed while Usher ran, and that its permissions are in force now.
+type ConfigChanged struct {
+	Sources []string `json:"sources"`
+}
+
 // ConfigRejected is one part of the configuration that was left out.
 type ConfigRejected struct {
 	File    string `json:"file"`
@@ -114,8 +119,9 @@ type GrantChanged struct {
 	By    string `json:"by"`
 }
 
-// Checkpoint records the heads of sessions of other processes that have ended, so that cutting their end or dropping
-// their files shows.
+// Checkpoint records finished files and the heads of the sessions in them, so that cutting the end of one or dropping
+// one shows. A process writes it when it rotates its own file and when it has taken over the files of processes that
+// have ended.
 type Checkpoint struct {
 	Files []CheckpointFile `json:"files,omitempty"`
 	Heads []CheckpointHead `json:"heads,omitempty"`
@@ -133,6 +139,16 @@ type CheckpointHead struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"`
 	Hash    string `json:"hash"`
+	// Ended and Open let a later start go on without reading finished files again.
+	Ended bool       `json:"ended,omitempty"`
+	Open  []OpenCall `json:"open,omitempty"`
+}
+
+// OpenCall is a call that was requested and has no tool.completed or tool.failed yet.
+type OpenCall struct {
+	ToolCallID string `json:"toolCallId"`
+	Tool       string `json:"tool"`
+	Server     string `json:"server,omitempty"` // set while an mcp.call.started has no end
 }
 
 // Type returns the type that docs/events.md lists.
@@ -149,6 +165,7 @@ func (ServerShutdown) Type() string     { return "mcp.server.shutdown" }
 func (ServerStray) Type() string        { return "mcp.server.stray_output" }
 func (ServerLog) Type() string          { return "mcp.server.log" }
 func (ConfigLoaded) Type() string       { return "config.loaded" }
+func (ConfigChanged) Type() string      { return "config.changed" }
 func (ConfigRejected) Type() string     { return "config.rejected" }
 func (GrantChanged) Type() string       { return "grant.changed" }
 func (Checkpoint) Type() string         { return "log.checkpoint" }
@@ -166,6 +183,7 @@ func (ServerShutdown) data()     {}
 func (ServerStray) data()        {}
 func (ServerLog) data()          {}
 func (ConfigLoaded) data()       {}
+func (ConfigChanged) data()      {}
 func (ConfigRejected) data()     {}
 func (GrantChanged) data()       {}
 func (Checkpoint) data()         {}

@@ -1,0 +1,33 @@
+# `make` alone lists the targets.
+GO ?= go
+FUZZTIME ?= 15s
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+.PHONY: build
+build: ## build bin/usher
+	$(GO) build -o bin/usher ./cmd/usher
+
+.PHONY: parts
+parts: ## install the servers and clients by others that the tests run
+	test/real/install.sh
+
+.PHONY: test
+test: parts ## run all tests, with the race detector
+	$(GO) test -race -timeout 14m ./...
+
+.PHONY: lint
+lint: ## go vet, staticcheck, gofmt
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
+
+.PHONY: bench
+bench: ## print the budgets as ratios against their floors
+	$(GO) run ./bench/compare
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of foreign bytes for FUZZTIME each
+	FUZZTIME=$(FUZZTIME) GO=$(GO) test/fuzz.sh

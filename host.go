@@ -1,0 +1,248 @@
+package usher
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/internal/router"
+	"github.com/usher-mcp/usher/internal/upstream"
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
+	"github.com/usher-mcp/usher/transport"
+)
+
+// Server is one configured server.
+type Server struct {
+	Name         string              // as the configuration calls it; unique
+	Transport    transport.Transport // how to reach it
+	Kind         string              // stdio or http, for events
+	TrustHints   bool                // the user trusts what it says about its own tools
+	StartTimeout time.Duration       // default 30 s
+	CallTimeout  time.Duration       // default the session's
+}
+
+// Options are the parts of a Host. Log is required.
+type Options struct {
+	Servers []Server
+	// Local serves the tools of Usher itself; nil: there are none.
+	Local mcp.Handler
+	// Policy returns the rules in force. It is called for each decision and must be fast; nil: no rules.
+	Policy func() *permission.Policy
+	// Asker asks a person; nil: nobody can be asked.
+	Asker permission.Asker
+	// Remember keeps the answer "always": it writes an allow rule for the tool. Nil: the answer holds for the session.
+	Remember func(permission.Target) error
+
+	Log         event.Log
+	HostSession string // the session of the host's own events; empty: they aren't recorded
+	Info        mcp.Implementation
+	Clock       event.Clock                // default time.Now; measures how long calls took
+	NewID       func(prefix string) string // default random
+}
+
+// Host holds the servers and the sessions that use them. All methods are safe for concurrent use.
+type Host struct {
+	o       Options
+	router  *router.Router
+	local   *upstream.Server
+	servers map[string]*upstream.Server
+	limits  map[string]time.Duration // call time-outs of servers that have their own
+	cancel  context.CancelFunc
+	closed  atomic.Bool
+	listed  atomic.Pointer[listing]
+
+	mu       sync.Mutex
+	sessions map[*Session]struct{}
+	changed  map[*Session]func() // told when the table changes
+}
+
+const (
+	stdioSlots  = 3  // local servers that start at once (C8)
+	remoteSlots = 20 // remote ones
+)
+
+// Open makes a Host and starts its servers in the background. A server that doesn't come up stops nothing else. ctx is
+// the life of the host: when it ends, so does everything that the host started; Close waits for that.
+func Open(ctx context.Context, o Options) (*Host, error) {
+	if o.Log == nil {
+		return nil, errors.New("usher.Open: Options.Log is missing; nothing runs unrecorded")
+	}
+	o = o.withDefaults()
+	ctx, cancel := context.WithCancel(ctx)
+	h := &Host{
+		o: o, router: router.New(), cancel: cancel, servers: map[string]*upstream.Server{},
+		limits:   map[string]time.Duration{},
+		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
+	}
+	if err := h.addServers(ctx); err != nil {
+		_ = h.Close()
+		return nil, err
+	}
+	for _, s := range h.servers {
+		s.Start()
+	}
+	return h, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Policy == nil {
+		none := new(permission.Policy)
+		o.Policy = func() *permission.Policy { return none }
+	}
+	if o.Asker == nil {
+		o.Asker = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
+			return permission.Answer{}, permission.ErrNobody
+		})
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func(prefix string) string { return prefix + rand.Text() }
+	}
+	if o.Info.Name == "" {
+		o.Info = mcp.Implementation{Name: "usher", Version: Version}
+	}
+	return o
+}
+
+// addServers also connects the local tools, which must be there before the first call.
+func (h *Host) addServers(ctx context.Context) error {
+	if h.o.Local != nil {
+		h.local = h.newServer(ctx, Server{Transport: localTransport(h.o.Local), Kind: "local", TrustHints: true}, nil)
+		if err := h.local.Ready(ctx); err != nil {
+			return fmt.Errorf("the local tools don't work: %w", err)
+		}
+	}
+	slots := map[string]chan struct{}{"stdio": make(chan struct{}, stdioSlots), "http": make(chan struct{}, remoteSlots)}
+	for _, s := range h.o.Servers {
+		if h.servers[s.Name] != nil || s.Name == "" {
+			return fmt.Errorf("usher.Open: the server name %q is empty or used twice", s.Name)
+		}
+		h.servers[s.Name] = h.newServer(ctx, s, slots[s.Kind])
+		if s.CallTimeout > 0 {
+			h.limits[s.Name] = s.CallTimeout
+		}
+	}
+	return nil
+}
+
+func (h *Host) newServer(ctx context.Context, s Server, slots chan struct{}) *upstream.Server {
+	return upstream.New(ctx, upstream.Options{
+		Name: s.Name, Transport: s.Transport, Kind: s.Kind, Info: h.o.Info,
+		StartTimeout: s.StartTimeout, Slots: slots, Record: h.record,
+		OnTools: func(tools []mcp.Tool) { h.setTools(s, tools) },
+	})
+}
+
+func (h *Host) setTools(s Server, tools []mcp.Tool) {
+	c := h.router.Set(router.Origin{Server: s.Name, Trusted: s.TrustHints, Builtin: s.Name == ""}, tools)
+	if s.Name != "" {
+		h.record(event.ServerCatalog{
+			Server: s.Name, Tools: len(tools), Added: c.Added, Removed: c.Removed, Changed: c.Changed, Hash: catalogHash(tools),
+		})
+	}
+	h.mu.Lock()
+	var tell []func()
+	for _, f := range h.changed {
+		tell = append(tell, f)
+	}
+	h.mu.Unlock()
+	for _, f := range tell {
+		f()
+	}
+}
+
+func catalogHash(tools []mcp.Tool) string {
+	raw := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(raw, t.Raw...)
+	}
+	return mcp.Digest(append(raw, ']'))
+}
+
+// record writes events of the host itself. They are never waited for.
+func (h *Host) record(d ...event.Data) {
+	if h.o.HostSession != "" {
+		_, _ = h.o.Log.Append(context.Background(), h.o.HostSession, d...) // the log remembers why it fails and refuses calls
+	}
+}
+
+// ServerStatus is how one server fares.
+type ServerStatus struct {
+	Name, Kind  string
+	State       string // idle, starting, up, down or closed
+	Err         error  // why it can't be reached, while it is down
+	Era         string
+	Revision    string
+	Why         string // how the era was found
+	ServerInfo  json.RawMessage
+	Tools       int
+	PID         int
+	Stderr      string // the last lines that it wrote there
+	StrayLines  int
+	StraySample string
+}
+
+// Servers tells how each server fares, in the order of the configuration.
+func (h *Host) Servers() []ServerStatus {
+	count := map[string]int{}
+	for _, t := range h.router.Table().Tools() {
+		count[t.Server]++
+	}
+	var all []ServerStatus
+	for _, c := range h.o.Servers {
+		s := h.servers[c.Name]
+		if s == nil {
+			continue
+		}
+		st := s.Status()
+		all = append(all, ServerStatus{
+			Name: c.Name, Kind: c.Kind, State: string(st.State), Err: st.Err, Era: st.Info.Era.String(), Revision: st.Info.Revision,
+			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], PID: st.PID, Stderr: st.Stderr,
+			StrayLines: st.StrayLines, StraySample: st.StraySample,
+		})
+	}
+	return all
+}
+
+// Ready waits until each server has come up or failed, or until ctx ends.
+func (h *Host) Ready(ctx context.Context) {
+	h.settle(ctx)
+}
+
+// Close ends all sessions and servers, and all that they started. Calls in flight fail.
+func (h *Host) Close() error {
+	if h.closed.Swap(true) {
+		return nil
+	}
+	h.mu.Lock()
+	sessions := make([]*Session, 0, len(h.sessions))
+	for s := range h.sessions {
+		sessions = append(sessions, s)
+	}
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.Close("host_closed")
+	}
+	var wg sync.WaitGroup
+	for _, s := range h.servers {
+		wg.Go(func() { _ = s.Close() })
+	}
+	if h.local != nil {
+		wg.Go(func() { _ = h.local.Close() })
+	}
+	wg.Wait()
+	h.cancel()
+	return nil
+}

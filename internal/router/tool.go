@@ -1,0 +1,103 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/usher-mcp/usher/internal/schema"
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
+)
+
+// MaxDescription is where descriptions are cut, in bytes (E4).
+const MaxDescription = 2048
+
+// MaxName is the longest name toward models. It leaves room for the prefix that clients of the gateway put before it
+// within the 64 characters that model APIs take.
+const MaxName = 48
+
+// Tool is one tool in the table. It is immutable.
+type Tool struct {
+	permission.Target
+	Def     mcp.Tool
+	Name    string          // canonical
+	Model   string          // toward model APIs
+	Hash    string          // digest of the definition as the server gave it
+	Risk    permission.Risk // as assessed, before the user's labels
+	Builtin bool            // runs without a question
+
+	listing func() json.RawMessage
+	check   func() *schema.Checker
+}
+
+// newTool leaves Model to the table, which knows the other names.
+func newTool(server string, def mcp.Tool, trusted, builtin bool) *Tool {
+	target := permission.Target{Server: server, Tool: def.Name}
+	t := &Tool{
+		Target: target, Def: def, Name: target.Canonical(), Builtin: builtin,
+		Hash: mcp.Digest(def.Raw), Risk: permission.Assess(def.Annotations, trusted),
+	}
+	t.check = sync.OnceValue(func() *schema.Checker {
+		c, _ := schema.Compile(def.InputSchema) // a schema that can't be compiled blocks no call
+		return c
+	})
+	return t
+}
+
+// Check compares arguments with the tool's schema. A schema that can't be compiled finds nothing wrong.
+func (t *Tool) Check(args json.RawMessage) error {
+	if c := t.check(); c != nil {
+		return c.Check(args)
+	}
+	return nil
+}
+
+// Listing is the definition as a client of the gateway gets it: under the name for models, with its description cut,
+// all other bytes as the server sent them.
+func (t *Tool) Listing() json.RawMessage { return t.listing() }
+
+func onceListing(t *Tool) func() json.RawMessage {
+	return sync.OnceValue(func() json.RawMessage { return listing(t) })
+}
+
+func listing(t *Tool) json.RawMessage {
+	raw := mcp.SetMember(t.Def.Raw, "name", mcp.Quote(t.Model))
+	if cut, was := Cut(t.Def.Description, MaxDescription); was {
+		raw = mcp.SetMember(raw, "description", mcp.Quote(cut))
+	}
+	return raw
+}
+
+// Cut shortens s to at most limit bytes at a character's border and marks the cut.
+func Cut(s string, limit int) (string, bool) {
+	const mark = "… [cut by usher]"
+	if len(s) <= limit {
+		return s, false
+	}
+	return strings.ToValidUTF8(s[:limit-len(mark)], "") + mark, true
+}
+
+// modelName joins and sanitises. Lossless says that two different pairs can't have got the same name by sanitising.
+func modelName(t permission.Target) (name string, fits bool) {
+	joined := "mcp__" + t.Server + "__" + t.Tool
+	if t.Server == "" {
+		joined = "local__" + t.Tool
+	}
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, joined)
+	return name, len(name) <= MaxName
+}
+
+// withHash gives the name a suffix that only this pair has.
+func withHash(name string, t permission.Target) string {
+	sum := sha256.Sum256([]byte(t.Server + "\x00" + t.Tool))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), MaxName-len(suffix))] + suffix
+}

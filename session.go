@@ -1,0 +1,111 @@
+package usher
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/router"
+	"github.com/usher-mcp/usher/internal/upstream"
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
+)
+
+// kind is how one kind of request takes the path.
+type kind struct {
+	resolve func(context.Context, *call) error // finds what the request names, and the server that has it
+	request func(*call) *mcp.Message           // what that server gets
+	inspect func(*call) error                  // looks at its answer before anyone else does
+}
+
+// kinds are the requests that cross the trust boundary. A method that isn't here reaches no server.
+var kinds = map[string]*kind{
+	mcp.MethodCallTool: {resolve: resolveTool, request: toolRequest, inspect: inspectTool},
+}
+
+// call is one request on its way. It belongs to one goroutine, but for its progress.
+type call struct {
+	s    *Session
+	id   string // toolCallId in all its events
+	req  *mcp.Message
+	peer mcp.Peer
+
+	name   string // as the caller wrote it; after resolve canonical
+	args   json.RawMessage
+	tool   *router.Tool
+	server *upstream.Server
+	risk   permission.Risk
+
+	events []event.Data // not yet in the log; they go in together, in order
+	clock  stopwatch    // runs while the server has the call
+	answer *mcp.Message
+}
+
+// do is the one path of everything that crosses the trust boundary. It emits every event of the call. The error is a
+// *fault.Error; where a server answered with a JSON-RPC error, that answer comes with it.
+func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
+	c := s.begin(req, p)
+	err := k.resolve(ctx, c)
+	if err == nil {
+		err = s.decide(ctx, c)
+	}
+	if err == nil {
+		err = s.perform(ctx, c, k.request(c))
+	}
+	if err == nil {
+		err = k.inspect(c)
+	}
+	return s.finish(ctx, c, err)
+}
+
+// perform sends the request. What must be in the log before a byte leaves is appended, and waited for, in the moment
+// when the server is known to be there.
+func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout(c))
+	defer cancel()
+	c.answer, err = c.server.Do(ctx, req, s.watchProgress(c), func() error {
+		if !c.isLocal() {
+			c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: c.sentArgs(req)})
+		}
+		c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
+		mark, err := c.flush(ctx)
+		if err == nil && c.risk > permission.Read {
+			err = s.h.o.Log.Wait(ctx, mark)
+		}
+		if err != nil {
+			return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: fault.Of(err).Detail, Hint: fault.Of(err).Hint}
+		}
+		c.clock.start(s.h.o.Clock)
+		return nil
+	})
+	return err
+}
+
+// Handle answers the requests of an agent: tools/list and tools/call; of anything else it says that there is no such
+// method. A call that usher refuses, or that fails on its way, is answered with a result that says so to the model
+// (isError), as the specification asks for failures that a model can do something about; only an unknown name is a
+// JSON-RPC error. The error is always nil.
+func (s *Session) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
+	if req.IsNotification() {
+		return nil, nil
+	}
+	if req.Method == mcp.MethodListTools {
+		return mcp.Answer(req.ID, s.listTools(ctx)), nil
+	}
+	k := kinds[req.Method]
+	if k == nil {
+		return mcp.ErrorAnswer(req.ID, mcp.CodeMethodNotFound, "no method "+req.Method, nil), nil
+	}
+	answer, err := s.do(ctx, k, req, p)
+	switch {
+	case answer != nil:
+		answer.ID = req.ID
+		return answer, nil
+	case fault.KindOf(err) == fault.NotFound:
+		return mcp.ErrorAnswer(req.ID, mcp.CodeInvalidParams, fault.Of(err).Text(s.o.Language), nil), nil
+	}
+	return mcp.Answer(req.ID, mcp.TextResult(fault.Of(err).Text(s.o.Language), true)), nil
+}
+
+var _ mcp.Handler = (*Session)(nil)

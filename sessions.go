@@ -1,0 +1,197 @@
+package usher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/router"
+	"github.com/usher-mcp/usher/internal/upstream"
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
+	"github.com/usher-mcp/usher/transport"
+	"github.com/usher-mcp/usher/transport/local"
+)
+
+// SessionOptions describe one agent's session.
+type SessionOptions struct {
+	Kind        string           // agent, gateway or library (the default)
+	Client      string           // who uses it, for the log and for questions
+	CallTimeout time.Duration    // default 30 s; a call that takes longer fails
+	Asker       permission.Asker // asks a person for this session; nil: the host's
+	Language    fault.Language   // of what the agent reads; default English
+	// Changed is told, without being waited for, that Tools changed. It must not block. Nil: nobody is told.
+	Changed func()
+}
+
+// Session is one agent's way through the host: its events, and what it was allowed. All methods are safe for
+// concurrent use.
+type Session struct {
+	h      *Host
+	id     string
+	o      SessionOptions
+	closed atomic.Bool
+
+	mu     sync.Mutex
+	grants map[permission.Target]string // the hash of the definition that was allowed
+}
+
+// ErrClosed says that the host has been closed.
+var ErrClosed = errors.New("usher: the host is closed")
+
+// Session begins a session. It fails when the host is closed or the log can't take its first event.
+func (h *Host) Session(o SessionOptions) (*Session, error) {
+	if h.closed.Load() {
+		return nil, ErrClosed
+	}
+	if o.Kind == "" {
+		o.Kind = "library"
+	}
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = 30 * time.Second
+	}
+	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]string{}}
+	if _, err := h.o.Log.Append(context.Background(), s.id, event.SessionStarted{Kind: o.Kind, Client: o.Client}); err != nil {
+		return nil, fmt.Errorf("a session can't begin: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[s] = struct{}{}
+	if o.Changed != nil {
+		h.changed[s] = o.Changed
+	}
+	return s, nil
+}
+
+// ID is the session's name in the log.
+func (s *Session) ID() string { return s.id }
+
+// Close ends the session in the log, with a reason such as "closed". It is idempotent. Calls under way go on.
+func (s *Session) Close(reason string) {
+	if s.closed.Swap(true) {
+		return
+	}
+	s.h.mu.Lock()
+	delete(s.h.sessions, s)
+	delete(s.h.changed, s)
+	s.h.mu.Unlock()
+	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: reason})
+}
+
+// Record appends events of the session's own to its log, such as that a client connected.
+func (s *Session) Record(d ...event.Data) {
+	_, _ = s.h.o.Log.Append(context.Background(), s.id, d...)
+}
+
+// Result is what a tool answered.
+type Result struct {
+	Raw     json.RawMessage // the whole result as the server sent it
+	IsError bool            // the tool says that it failed
+}
+
+// Text returns the text blocks, joined by line ends.
+func (r *Result) Text() string { return mcp.ResultText(r.Raw) }
+
+// Call calls a tool by its canonical name, its name for models, or a local tool's bare name. Args is a JSON object or
+// nil. The error is a *fault.Error: the call was refused, or failed on its way; a tool's own failure is a Result.
+func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (*Result, error) {
+	if args == nil {
+		args = json.RawMessage(`{}`)
+	}
+	if err := mcp.Validate(args); err != nil {
+		return nil, &fault.Error{Kind: fault.InvalidParams, Tool: name, Detail: err.Error()}
+	}
+	params := mcp.SetMember(mcp.SetMember(nil, "name", mcp.Quote(name)), "arguments", args)
+	answer, err := s.do(ctx, kinds[mcp.MethodCallTool], mcp.Request("0", mcp.MethodCallTool, params), mcp.Nobody)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Raw: answer.Result, IsError: mcp.IsError(answer.Result)}, nil
+}
+
+// Tool is one tool that the session may see.
+type Tool struct {
+	Name        string          // canonical
+	Model       string          // toward model APIs
+	Server      string          // empty for a local tool
+	Description string          // as the server gave it
+	Risk        permission.Risk // with the user's labels
+	Hash        string          // digest of the definition
+	Definition  json.RawMessage // as the server gave it
+	Effect      permission.Effect
+}
+
+// Tools lists what the session may see, local tools first, then by name. Denied tools are left out. It waits for
+// nothing.
+func (s *Session) Tools() []Tool {
+	policy := s.h.o.Policy()
+	var tools []Tool
+	for _, t := range s.h.router.Table().Tools() {
+		if policy.Denied(t.Target) {
+			continue
+		}
+		risk := policy.RiskOf(t.Target, t.Hash, t.Risk)
+		d := policy.Decide(permission.Call{Target: t.Target, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
+		tools = append(tools, Tool{
+			Name: t.Name, Model: t.Model, Server: t.Server, Description: t.Def.Description, Risk: risk, Hash: t.Hash,
+			Definition: t.Def.Raw, Effect: d.Effect,
+		})
+	}
+	return tools
+}
+
+// listing is a tools/list result and what it was made from.
+type listing struct {
+	table  *router.Table
+	policy *permission.Policy
+	result json.RawMessage
+}
+
+// listTools answers tools/list. Servers that are starting get a moment to bring their tools.
+func (s *Session) listTools(ctx context.Context) json.RawMessage {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	s.h.settle(ctx)
+	table, policy := s.h.router.Table(), s.h.o.Policy()
+	if l := s.h.listed.Load(); l != nil && l.table == table && l.policy == policy {
+		return l.result
+	}
+	b := []byte(`{"tools":[`)
+	for _, t := range table.Tools() {
+		if policy.Denied(t.Target) {
+			continue
+		}
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = append(b, t.Listing()...)
+	}
+	l := &listing{table, policy, append(b, `]}`...)}
+	s.h.listed.Store(l)
+	return l.result
+}
+
+// server returns the upstream of a tool's server, nil if there is none.
+func (h *Host) server(name string) *upstream.Server {
+	if name == "" {
+		return h.local
+	}
+	return h.servers[name]
+}
+
+// settle waits for servers that are starting; it reports whether there were any.
+func (h *Host) settle(ctx context.Context) bool {
+	waited := false
+	for _, s := range h.servers {
+		waited = s.Settle(ctx) || waited
+	}
+	return waited
+}
+
+func localTransport(h mcp.Handler) transport.Transport { return local.New(h) }

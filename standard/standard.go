@@ -1,0 +1,170 @@
+// Package standard opens a host as the usher command does: from the user's configuration file, with the journal as its
+// log, the transports of this version, and the built-in tools.
+//
+// It only wires. A program that wants other parts calls usher.Open itself.
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/event/journal"
+	"github.com/usher-mcp/usher/internal/builtin"
+	"github.com/usher-mcp/usher/internal/secret"
+	"github.com/usher-mcp/usher/permission"
+)
+
+// Options say where things lie. The zero value is what the usher command uses.
+type Options struct {
+	ConfigPath string           // default config.DefaultPath
+	DataDir    string           // default DataDir()
+	Dir        string           // the working folder, which the built-in tools stay in; default the process's
+	Asker      permission.Asker // default: nobody can be asked
+	// Only starts a part of the configured servers; nil: all.
+	Only func(server string) bool
+	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
+	// argument that makes it call Watchdog. Nil: a killed host leaves its servers' grandchildren behind.
+	Watchdog []string
+	Clock    event.Clock                // default time.Now
+	NewID    func(prefix string) string // default random
+}
+
+// Host is a usher.Host with what it was made from.
+type Host struct {
+	*usher.Host
+	ConfigPath string
+	DataDir    string
+	Dir        string
+	Problems   []config.Problem // parts of the configuration that were left out
+	Journal    *journal.Journal
+
+	closers []func() error
+}
+
+// Open reads the configuration and opens a host from it. A broken entry is a Problem and stops nothing else; a file
+// that can't be read at all is an error. ctx is the life of the host.
+func Open(ctx context.Context, o Options) (_ *Host, err error) {
+	o = o.withDefaults()
+	h := &Host{ConfigPath: o.ConfigPath, DataDir: o.DataDir, Dir: o.Dir}
+	defer func() {
+		if err != nil {
+			_ = h.Close()
+		}
+	}()
+	c, err := config.Load(o.ConfigPath, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	h.Problems = c.Problems
+	secrets := new(secret.Set)
+	secrets.Add(c.Secrets()...)
+	h.Journal, err = journal.Open(ctx, journal.Options{
+		Dir: journalDir(o, c), Durability: c.Log.Durability, Redact: secrets.Redact, Clock: o.Clock, NewID: o.NewID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.closers = append(h.closers, h.Journal.Close)
+	local, closer, err := builtin.Files(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the built-in tools can't work in %s: %w", o.Dir, err)
+	}
+	h.closers = append(h.closers, closer.Close)
+	watched := watch(ctx, o.ConfigPath, c, h.record)
+	h.closers = append(h.closers, watched.Close)
+	h.loaded(c)
+	h.Host, err = usher.Open(ctx, usher.Options{
+		Servers: servers(o, c, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Remember: h.remember,
+		Log: h.Journal, HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
+	})
+	return h, err
+}
+
+func (o Options) withDefaults() Options {
+	if o.ConfigPath == "" {
+		o.ConfigPath = config.DefaultPath(os.LookupEnv)
+	}
+	if o.DataDir == "" {
+		o.DataDir = DataDir()
+	}
+	if o.Dir == "" {
+		o.Dir = "."
+	}
+	if abs, err := filepath.Abs(o.Dir); err == nil {
+		o.Dir = abs
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return o
+}
+
+// DataDir is where Usher keeps its log: $USHER_DATA, else $XDG_DATA_HOME/usher, else ~/.local/share/usher.
+func DataDir() string {
+	if d := os.Getenv("USHER_DATA"); d != "" {
+		return d
+	}
+	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "usher")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "usher")
+	}
+	return filepath.Join(home, ".local", "share", "usher")
+}
+
+// JournalDir is the folder of the log below a data folder.
+func JournalDir(dataDir string) string { return filepath.Join(dataDir, "journal") }
+
+func journalDir(o Options, c *config.Config) string {
+	if c.Log.Dir != "" {
+		return c.Log.Dir
+	}
+	return JournalDir(o.DataDir)
+}
+
+// loaded records what the configuration says and what of it was left out.
+func (h *Host) loaded(c *config.Config) {
+	e := event.ConfigLoaded{Sources: []string{}, Servers: []string{}}
+	if _, err := os.Stat(c.Path); err == nil {
+		e.Sources = append(e.Sources, c.Path)
+	}
+	for _, s := range c.Servers {
+		e.Servers = append(e.Servers, s.Name)
+	}
+	h.record(e)
+	for _, p := range c.Problems {
+		h.record(event.ConfigRejected{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message})
+	}
+}
+
+func (h *Host) record(d ...event.Data) {
+	_, _ = h.Journal.Append(context.Background(), h.Journal.Host(), d...)
+}
+
+// remember writes an allow rule for a tool into the user's file.
+func (h *Host) remember(t permission.Target) error {
+	_, err := config.AddRule(h.ConfigPath, "allow", t.Canonical())
+	return err
+}
+
+// Close ends the host, its servers and its log.
+func (h *Host) Close() error {
+	var err error
+	if h.Host != nil {
+		err = h.Host.Close()
+	}
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, h.closers[i]())
+	}
+	h.closers = nil
+	return err
+}

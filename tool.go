@@ -1,0 +1,111 @@
+package usher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/router"
+	"github.com/usher-mcp/usher/mcp"
+)
+
+// settleTime is how long a name that nothing bears waits for servers that are still starting.
+const settleTime = 5 * time.Second
+
+func resolveTool(ctx context.Context, c *call) error {
+	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
+	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.args, Caller: c.s.o.Client})
+	tool, err := c.s.h.router.Table().Resolve(c.name, c.s.hidden())
+	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
+		tool, err = c.s.resolveLate(ctx, c.name, unknown)
+	}
+	if err != nil {
+		return c.unresolved(err)
+	}
+	c.tool, c.name, c.server = tool, tool.Name, c.s.h.server(tool.Server)
+	if ask, ok := c.events[0].(event.ToolCallRequested); ok {
+		ask.Tool = c.name // the log holds one name for one tool
+		c.events[0] = ask
+	}
+	c.risk = c.s.h.o.Policy().RiskOf(tool.Target, tool.Hash, tool.Risk)
+	if c.server == nil {
+		return &fault.Error{Kind: fault.Unavailable, Detail: "it is no longer configured"}
+	}
+	return nil
+}
+
+// resolveLate gives a server that is starting, or was down, the chance to bring the tool.
+func (s *Session) resolveLate(ctx context.Context, name string, unknown error) (*router.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.CallTimeout)
+	defer cancel()
+	server := s.h.named(name)
+	switch {
+	case server == nil:
+		ctx, cancel := context.WithTimeout(ctx, settleTime)
+		defer cancel()
+		if !s.h.settle(ctx) {
+			return nil, unknown
+		}
+	default:
+		if err := server.Ready(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.h.router.Table().Resolve(name, s.hidden())
+}
+
+// named returns the server whose tools' names begin as this one. A server's name that could be read two ways finds the
+// longer one; the result is never used to decide which tool is called.
+func (h *Host) named(name string) (found interface{ Ready(context.Context) error }) {
+	longest := 0
+	for n, s := range h.servers {
+		if len(n) > longest && (strings.HasPrefix(name, "mcp."+n+".") || strings.HasPrefix(name, "mcp__"+n+"__")) {
+			found, longest = s, len(n)
+		}
+	}
+	if longest == 0 {
+		return nil
+	}
+	return found
+}
+
+func (c *call) unresolved(err error) error {
+	if ambiguous, ok := errors.AsType[*router.Ambiguous](err); ok {
+		c.add(event.ToolAmbiguous{Tool: c.name, Candidates: ambiguous.Candidates})
+		return &fault.Error{Kind: fault.NotFound, Tool: c.name, Detail: ambiguous.Error()}
+	}
+	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
+		c.add(event.ToolUnknown{Tool: c.name, Nearest: unknown.Nearest})
+		return &fault.Error{Kind: fault.NotFound, Tool: c.name, Detail: unknown.Error()}
+	}
+	return err
+}
+
+// toolRequest gives the server its own name for the tool, and leaves all else as the caller wrote it.
+func toolRequest(c *call) *mcp.Message {
+	return mcp.Request(c.req.ID, mcp.MethodCallTool, mcp.SetMember(c.req.Params, "name", mcp.Quote(c.tool.Tool)))
+}
+
+// sentArgs is what mcp.call.started shows: the parameters without `_meta`, which is the hop's own business.
+func (c *call) sentArgs(req *mcp.Message) json.RawMessage {
+	return mcp.SetMember(req.Params, "_meta", nil)
+}
+
+// inspectTool turns a JSON-RPC error into the failure that it is.
+func inspectTool(c *call) error {
+	if e := c.answer.Err(); e != nil {
+		k := fault.ServerError
+		switch e.Code {
+		case mcp.CodeInvalidParams:
+			k = fault.InvalidParams
+		case mcp.CodeMethodNotFound:
+			k = fault.NotFound
+		}
+		return &fault.Error{Kind: k, Code: e.Code, Detail: e.Message}
+	}
+	return nil
+}
