@@ -1,0 +1,176 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/usher-mcp/usher/internal/secret"
+)
+
+// The transports of a Server.
+const (
+	TransportStdio = "stdio"
+	TransportHTTP  = "http"
+)
+
+// The values of Log.Durability.
+const (
+	DurabilityProcess = "process"
+	DurabilityFull    = "full"
+)
+
+// SourceUser is the Source of what the user's own file says.
+const SourceUser = "user"
+
+// Config is one file, read. It is not changed after Load or Parse returned it
+// and may then be read by many goroutines.
+type Config struct {
+	Servers     []Server // sorted by name; entries with a Problem that costs them are left out
+	Permissions Permissions
+	Log         Log
+	Path        string    // the file, as given
+	Problems    []Problem // in the order of the file
+
+	// Behind a pointer, where %+v does not follow it.
+	secrets *secrets
+}
+
+// Server is one entry of mcpServers, expanded.
+type Server struct {
+	Name         string
+	Transport    string // TransportStdio or TransportHTTP
+	Command      string
+	Args         []string
+	Env          map[string]secret.Value
+	Dir          string // "" is usher's own working folder
+	URL          string
+	Headers      map[string]secret.Value
+	Disabled     bool          // its variables may be unexpanded then
+	StartTimeout time.Duration // 0 is the default
+	CallTimeout  time.Duration // 0 is the default
+	TrustHints   *bool         // nil is the default
+	File         string
+	Line         int    // from 1, of the name
+	Source       string // SourceUser
+	// Hash is "sha256:" and the hex SHA-256 of the entry before expansion, in
+	// canonical form (RFC 8785, numbers kept as written). Comments, order and
+	// white space don't count, nor does the name. It covers literal secrets, so
+	// it is for comparing and must not be shown or logged.
+	Hash string
+}
+
+// Permissions is the rules and labels of the file, in its order.
+type Permissions struct {
+	Deny, Ask, Allow []Rule
+	Risk             map[string]RiskLabel // by tool
+	// Incomplete says that something in permissions was left out, which may have
+	// been a deny. A caller should allow nothing without asking then.
+	Incomplete bool
+}
+
+// Rule is one element of deny, ask or allow. Its syntax is not checked here.
+type Rule struct {
+	Pattern string
+	File    string
+	Line    int    // from 1
+	Source  string // SourceUser
+}
+
+// RiskLabel is the user's word on the risk of one tool.
+type RiskLabel struct {
+	Risk string // read, write, network, execute or destructive
+	Hash string // of the definition that was labelled; "" holds for any
+	Line int    // from 1
+}
+
+// Log says how events are kept.
+type Log struct {
+	Durability string // DurabilityProcess or DurabilityFull, never ""
+	Dir        string // "" is the default
+}
+
+// Load reads the file at path. A file that does not exist, or the path "", is an
+// empty Config and no error. env looks up variables; nil knows none.
+//
+// An error means that nothing of the file counts. It is a *Problem for broken
+// content and wraps the operating system's error otherwise, and says what to do.
+func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	data, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) || path == "" {
+		return empty(path), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, env)
+}
+
+// Parse reads data as Load reads a file. name is what messages call the file.
+func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	doc, err := parseDocument(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	r := &reader{doc: doc, env: env, cfg: empty(name), names: make(map[string]int)}
+	if err := r.readRoot(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(r.cfg.Servers, func(a, b Server) int { return compareStrings(a.Name, b.Name) })
+	slices.SortStableFunc(r.cfg.Problems, comparePlace)
+	return r.cfg, nil
+}
+
+// Secrets returns the values of 8 bytes or more that the file and its variables
+// hold under names that look secret, sorted, each once. It is for redaction.
+func (c *Config) Secrets() []string {
+	if c.secrets == nil {
+		return nil
+	}
+	return c.secrets.sorted()
+}
+
+// DefaultPath returns where the user's file is: $USHER_CONFIG, else
+// $XDG_CONFIG_HOME/usher/mcp.config.json if that is absolute, else
+// $HOME/.config/usher/mcp.config.json; "" if env knows none of them.
+func DefaultPath(env func(string) (string, bool)) string {
+	if env == nil {
+		return ""
+	}
+	if p, _ := env("USHER_CONFIG"); p != "" {
+		return p
+	}
+	if dir, _ := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "usher", "mcp.config.json")
+	}
+	if home, _ := env("HOME"); home != "" {
+		return filepath.Join(home, ".config", "usher", "mcp.config.json")
+	}
+	return ""
+}
+
+func empty(path string) *Config {
+	return &Config{Path: path, Log: Log{Durability: DurabilityProcess}, secrets: &secrets{}}
+}
+
+// readFile reads at most one byte more than a file may have.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("can't read the config: %w; check the path and its permissions", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("can't read the config: %w; it must be a file that this user may read", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,46 @@
+package config
+
+import "strings"
+
+func serverFields() []string {
+	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "disabled",
+		"startTimeout", "callTimeout", "trustHints"}
+}
+
+// foreignField says what to do about a field of a server that usher does not
+// have: "" for what other products keep there and usher can do without.
+func foreignField(name string) string {
+	switch name {
+	case "description", "title", "name", "icon", "version", "gallery", "metadata", "bundled", "dev",
+		"alwaysLoad", "deferTools", "remoteConfigured", "watchPaths", "comment", "$comment", "_comment":
+		return ""
+	case "serverUrl", "httpUrl", "uri":
+		return instead("url")
+	case "cmd":
+		return instead("command")
+	case "environment", "envs":
+		return instead("env")
+	case "http_headers", "requestOptions":
+		return instead("headers")
+	case "transport", "transportType":
+		return instead("type")
+	case "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout":
+		return instead("startTimeout")
+	case "tool_timeout_sec", "request_timeout_ms":
+		return instead("callTimeout")
+	case "autoApprove", "alwaysAllow", "trust":
+		return "ignored; what may run without asking is set in permissions.allow"
+	case "oauth", "auth", "headersHelper", "bearer_token_env_var", "env_http_headers", "scopes":
+		return `ignored: not supported by this version; write "headers": {"Authorization": "Bearer ${NAME}"}`
+	case "envFile", "env_vars", "env_keys":
+		return `ignored: not supported by this version; write "env": {"NAME": "${NAME}"}`
+	case "sandbox", "sandboxEnabled":
+		return "ignored: not supported by this version; the server is not confined"
+	}
+	if strings.HasSuffix(strings.ToLower(name), "tools") {
+		return "ignored: all tools are offered; hide some with permissions.deny"
+	}
+	return unknown(name, serverFields())
+}
+
+func instead(ours string) string { return `not read here; write "` + ours + `"` }

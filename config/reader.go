@@ -1,0 +1,151 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// reader turns a document into a Config.
+type reader struct {
+	doc *document
+	env func(string) (string, bool)
+	cfg *Config
+	// names holds the line of each server's name, taken also by a broken entry.
+	names map[string]int
+}
+
+// field is a value and its path, for messages.
+type field struct {
+	name  string // its own name, as written
+	path  string
+	key   int // offset of the name, or of the value where there is none
+	value hujson.Value
+}
+
+func (r *reader) report(offset int, path, message string) {
+	r.cfg.Problems = append(r.cfg.Problems, r.doc.problem(offset, path, message))
+}
+
+// bad reports a value of the wrong kind.
+func (r *reader) bad(f field, message string) { r.report(f.value.StartOffset, f.path, message) }
+
+// members returns the members of an object, or reports that f is none.
+func (r *reader) members(f field, example string) ([]field, bool) {
+	object, ok := f.value.Value.(*hujson.Object)
+	if !ok {
+		r.bad(f, "expected an object; write "+example)
+		return nil, false
+	}
+	return fieldsOf(object, f.path), true
+}
+
+func fieldsOf(object *hujson.Object, path string) []field {
+	var out []field
+	for _, m := range object.Members {
+		name := textOf(m.Name)
+		out = append(out, field{name, member(path, name), m.Name.StartOffset, m.Value})
+	}
+	return out
+}
+
+// elements returns the elements of a list, or reports that f is none.
+func (r *reader) elements(f field) ([]field, bool) {
+	array, ok := f.value.Value.(*hujson.Array)
+	if !ok {
+		r.bad(f, `expected a list of strings; write ["…"]`)
+		return nil, false
+	}
+	var out []field
+	for i, e := range array.Elements {
+		out = append(out, field{"", element(f.path, i), e.StartOffset, e})
+	}
+	return out, true
+}
+
+// text returns a string without NUL, or reports.
+func (r *reader) text(f field) (string, bool) {
+	if f.value.Value.Kind() != '"' {
+		r.bad(f, `expected a string; write "…"`)
+		return "", false
+	}
+	s := textOf(f.value)
+	if strings.ContainsRune(s, 0) {
+		r.bad(f, `a NUL character can't be passed on; remove \u0000`)
+		return "", false
+	}
+	return s, true
+}
+
+func (r *reader) flag(f field) (value, ok bool) {
+	switch f.value.Value.Kind() {
+	case 't', 'f':
+		return f.value.Value.Kind() == 't', true
+	}
+	r.bad(f, "expected true or false")
+	return false, false
+}
+
+var rootFields = []string{"mcpServers", "servers", "permissions", "log", "$schema"}
+
+func (r *reader) readRoot() error {
+	if err := r.doc.repeatedOutsideServers(); err != nil {
+		return err
+	}
+	for _, f := range fieldsOf(r.doc.object, "") {
+		switch f.name {
+		case "mcpServers", "servers":
+			r.readServers(f)
+		case "permissions":
+			r.readPermissions(f)
+		case "log":
+			r.readLog(f)
+		case "$schema":
+		default:
+			r.report(f.key, f.path, unknownRoot(f.name))
+		}
+	}
+	return nil
+}
+
+func unknownRoot(name string) string {
+	switch name {
+	case "mcp_servers", "context_servers", "mcp", "extensions":
+		return `not read here; put the servers into "mcpServers"`
+	case "inputs":
+		return "ignored: ${input:…} is not supported; use ${NAME} and set the variable"
+	}
+	return unknown(name, rootFields)
+}
+
+func (r *reader) readLog(f field) {
+	members, _ := r.members(f, `{"durability": "process"}`)
+	for _, f := range members {
+		switch f.name {
+		case "durability":
+			s, ok := r.text(f)
+			if ok && s != DurabilityProcess && s != DurabilityFull {
+				r.bad(f, `expected "process" or "full"`)
+			} else if ok {
+				r.cfg.Log.Durability = s
+			}
+		case "dir":
+			e := &expander{reader: r}
+			if s, ok := e.text(f); ok {
+				r.cfg.Log.Dir = r.home(s)
+			}
+		default:
+			r.report(f.key, f.path, unknown(f.name, []string{"durability", "dir"}))
+		}
+	}
+}
+
+// unknown says that a field is not known, and which one may be meant.
+func unknown(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return `unknown field, did you mean "` + near + `"? It is ignored`
+	}
+	shown := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "$schema" || s == "servers" })
+	return "unknown field, ignored; known are " + strings.Join(shown, ", ")
+}
