@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/mcp"
 )
 
@@ -48,9 +49,12 @@ func (s *Session) finish(ctx context.Context, c *call, err error) (*mcp.Message,
 	} else {
 		err = c.failed(err)
 	}
+	killpoint.At("call.finishing")
 	if mark, e := c.flush(ctx); e == nil {
+		killpoint.At("call.finished.queued")
 		_ = s.h.o.Log.Wait(ctx, mark)
 	}
+	killpoint.At("call.finished.durable")
 	return c.answer, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
 	"github.com/usher-mcp/usher/mcp"
@@ -232,6 +233,7 @@ func (h *Host) Close() error {
 		sessions = append(sessions, s)
 	}
 	h.mu.Unlock()
+	killpoint.At("host.closing")
 	for _, s := range sessions {
 		s.Close("host_closed")
 	}
@@ -243,6 +245,7 @@ func (h *Host) Close() error {
 		wg.Go(func() { _ = h.local.Close() })
 	}
 	wg.Wait()
+	killpoint.At("host.closed")
 	h.cancel()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
 	"github.com/usher-mcp/usher/mcp"
@@ -45,14 +46,18 @@ type call struct {
 // do is the one path of everything that crosses the trust boundary. It emits every event of the call. The error is a
 // *fault.Error; where a server answered with a JSON-RPC error, that answer comes with it.
 func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
+	killpoint.At("call.begin")
 	c := s.begin(req, p)
 	err := k.resolve(ctx, c)
+	killpoint.At("call.resolved")
 	if err == nil {
 		err = s.decide(ctx, c)
 	}
+	killpoint.At("call.decided")
 	if err == nil {
 		err = s.perform(ctx, c, k.request(c))
 	}
+	killpoint.At("call.performed")
 	if err == nil {
 		err = k.inspect(c)
 	}
@@ -69,7 +74,9 @@ func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err e
 			c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: c.sentArgs(req)})
 		}
 		c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
+		killpoint.At("call.sending")
 		mark, err := c.flush(ctx)
+		killpoint.At("call.started.queued")
 		if err == nil && c.risk > permission.Read {
 			err = s.h.o.Log.Wait(ctx, mark)
 		}
@@ -77,6 +84,7 @@ func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err e
 			return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: fault.Of(err).Detail, Hint: fault.Of(err).Hint}
 		}
 		c.clock.start(s.h.o.Clock)
+		killpoint.At("call.started.durable")
 		return nil
 	})
 	return err

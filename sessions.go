@@ -11,6 +11,7 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
 	"github.com/usher-mcp/usher/mcp"
@@ -60,6 +61,7 @@ func (h *Host) Session(o SessionOptions) (*Session, error) {
 	if _, err := h.o.Log.Append(context.Background(), s.id, event.SessionStarted{Kind: o.Kind, Client: o.Client}); err != nil {
 		return nil, fmt.Errorf("a session can't begin: %w", err)
 	}
+	killpoint.At("session.started")
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sessions[s] = struct{}{}
@@ -82,6 +84,7 @@ func (s *Session) Close(reason string) {
 	delete(s.h.changed, s)
 	s.h.mu.Unlock()
 	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: reason})
+	killpoint.At("session.ended")
 }
 
 // Record appends events of the session's own to its log, such as that a client connected.

@@ -32,6 +32,8 @@ type Options struct {
 	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
 	// argument that makes it call Watchdog. Nil: a killed host leaves its servers' grandchildren behind.
 	Watchdog []string
+	// RotateBytes is the size from which on a journal file is finished and the next one started; default 64 MiB.
+	RotateBytes int64
 	Clock    event.Clock                // default time.Now
 	NewID    func(prefix string) string // default random
 }
@@ -66,7 +68,8 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	secrets := new(secret.Set)
 	secrets.Add(c.Secrets()...)
 	h.Journal, err = journal.Open(ctx, journal.Options{
-		Dir: journalDir(o, c), Durability: c.Log.Durability, Redact: secrets.Redact, Clock: o.Clock, NewID: o.NewID,
+		Dir: journalDir(o, c), Durability: c.Log.Durability, Redact: secrets.RedactJSON, Clock: o.Clock, NewID: o.NewID,
+		RotateBytes: o.RotateBytes,
 	})
 	if err != nil {
 		return nil, err

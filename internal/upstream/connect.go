@@ -7,6 +7,7 @@ import (
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/client"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/mcp"
 )
 
@@ -25,6 +26,7 @@ func (s *Server) connect(d *dial) {
 
 	started := time.Now()
 	s.record(event.ServerConnecting{Server: s.o.Name, Transport: s.o.Kind})
+	killpoint.At("server.connecting")
 	session, err := client.Connect(ctx, s.o.Transport, client.Options{
 		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified,
 	})
@@ -32,6 +34,7 @@ func (s *Server) connect(d *dial) {
 		d.err = s.failed(err)
 		return
 	}
+	killpoint.At("server.connected")
 	info := session.Info()
 	s.record(event.ServerConnected{
 		Server: s.o.Name, Transport: s.o.Kind, Era: info.Era.String(), Revision: info.Revision,
@@ -39,6 +42,7 @@ func (s *Server) connect(d *dial) {
 	})
 	s.stale.Store(false)
 	s.list(ctx, session)
+	killpoint.At("server.listed")
 	if !s.up(session, info.Era) {
 		_ = session.Close() // the server was closed meanwhile
 		d.err = &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"}

@@ -9,6 +9,7 @@ import (
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/client"
+	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -124,6 +125,7 @@ func (s *Server) Do(ctx context.Context, req *mcp.Message, p mcp.Peer, sending f
 		return nil, err
 	}
 	answer, err := session.Handle(ctx, req, p)
+	killpoint.At("server.answered")
 	if err != nil && fault.KindOf(err) == fault.SessionExpired {
 		s.drop(session)
 	}

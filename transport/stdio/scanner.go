@@ -1,0 +1,121 @@
+package stdio
+
+import "github.com/usher-mcp/usher/mcp"
+
+// maxToken is above what mcp.Parse takes as an id.
+const maxToken = 2 << 10
+
+// scanner finds the id and the method of a JSON object that goes by and isn't kept. Many servers write the id last,
+// behind the result, so looking at the beginning isn't enough. Of a member that comes twice it takes the first.
+type scanner struct {
+	depth    int
+	inString bool
+	escaped  bool
+	dead     bool   // it is no object, or more than one
+	closed   bool   // the object has ended
+	token    []byte // what was read of a key or value right in the object
+	key      string
+	id       []byte
+	method   []byte
+}
+
+func (s *scanner) write(b []byte) {
+	for _, c := range b {
+		if s.dead {
+			return
+		}
+		if s.inString {
+			s.inText(c)
+		} else {
+			s.between(c)
+		}
+	}
+}
+
+func (s *scanner) inText(c byte) {
+	s.capture(c)
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case c == '\\':
+		s.escaped = true
+	case c == '"':
+		s.inString = false
+	}
+}
+
+// between takes a byte that isn't within a string.
+func (s *scanner) between(c byte) {
+	switch c {
+	case ' ', '\t', '\r':
+		return
+	case '{', '[':
+		s.dead = s.dead || s.closed || s.depth == 0 && c == '['
+		s.depth++
+		return
+	}
+	if s.depth == 0 {
+		s.dead = true
+		return
+	}
+	switch c {
+	case '}', ']':
+		if s.depth == 1 {
+			s.member()
+			s.closed = true
+		}
+		s.depth--
+	case ',':
+		if s.depth == 1 {
+			s.member()
+		}
+	case ':':
+		if s.depth == 1 {
+			s.key, s.token = string(s.token), s.token[:0]
+		}
+	case '"':
+		s.inString = true
+		s.capture(c)
+	default:
+		s.capture(c)
+	}
+}
+
+func (s *scanner) capture(c byte) {
+	if s.depth == 1 && len(s.token) < maxToken {
+		s.token = append(s.token, c)
+	}
+}
+
+// member ends a member of the object.
+func (s *scanner) member() {
+	switch {
+	case s.key == `"id"` && s.id == nil:
+		s.id = append([]byte{}, s.token...)
+	case s.key == `"method"` && s.method == nil:
+		s.method = append([]byte{}, s.token...)
+	}
+	s.key, s.token = "", s.token[:0]
+}
+
+// message returns a message with no more than an id and a method, nil if what went by was none. It leaves the
+// judgement of both to mcp.Parse.
+func (s *scanner) message() *mcp.Message {
+	if s.dead || s.id == nil && s.method == nil {
+		return nil
+	}
+	b := []byte(`{"jsonrpc":"2.0"`)
+	if s.id != nil {
+		b = append(append(b, `,"id":`...), s.id...)
+	}
+	if s.method != nil {
+		b = append(append(b, `,"method":`...), s.method...)
+	} else {
+		b = append(b, `,"result":{}`...)
+	}
+	m, err := mcp.Parse(append(b, '}'))
+	if err != nil {
+		return nil
+	}
+	return &mcp.Message{ID: m.ID, Method: m.Method}
+}

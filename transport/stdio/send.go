@@ -1,0 +1,84 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/transport"
+)
+
+// maxKept bounds the buffers that are kept for later, in bytes.
+const maxKept = 1 << 20
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Send writes m as one line with one write. If ctx ends while the pipe is full and nothing of m was taken, the error
+// wraps transport.ErrNotSent. If a part of m was taken, no other message could follow it: the connection is closed.
+// Who waits for other senders gives up with ctx, too.
+func (c *conn) Send(ctx context.Context, m *mcp.Message) error {
+	if err := context.Cause(ctx); err != nil {
+		return notSent(err)
+	}
+	buf := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= maxKept {
+			buffers.Put(buf)
+		}
+	}()
+	*buf = append(m.AppendTo((*buf)[:0]), '\n')
+	if len(*buf) > mcp.MaxMessage {
+		return notSent(new(tooLong))
+	}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return notSent(context.Cause(ctx))
+	}
+	defer func() { <-c.turn }()
+	return c.write(ctx, *buf)
+}
+
+// write is called by who has the turn.
+func (c *conn) write(ctx context.Context, line []byte) error {
+	if c.closed.Load() {
+		return notSent(errors.New("the connection is closed"))
+	}
+	if broken := c.broken.Load(); broken != nil {
+		return notSent(broken)
+	}
+	stdin := c.proc.Stdin()
+	release := interrupt(ctx, writeDeadline(stdin))
+	n, err := stdin.Write(line)
+	release()
+	if err == nil {
+		return nil
+	}
+	late := isDeadline(err)
+	if late {
+		err = context.Cause(ctx)
+	}
+	switch {
+	case n == 0:
+		return notSent(err)
+	case !late: // nobody reads any more, so every further write fails by itself
+		return fmt.Errorf("the server took only a part of a message: %w", err)
+	}
+	broken := &brokenError{err}
+	c.broken.Store(broken)
+	go c.proc.Stop() // bounded; Close and Receive wait for it
+	return broken
+}
+
+// brokenError is how a connection ends that wrote half a message.
+type brokenError struct{ cause error }
+
+func (e *brokenError) Error() string {
+	return "the server took only a part of a message, so it was ended: " + e.cause.Error()
+}
+
+func (e *brokenError) Unwrap() error { return e.cause }
+
+func notSent(cause error) error { return fmt.Errorf("%w: %w", transport.ErrNotSent, cause) }
