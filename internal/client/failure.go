@@ -1,0 +1,161 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/transport"
+)
+
+func (s *Session) fault(k fault.Kind, format string, args ...any) *fault.Error {
+	e := fault.New(k, format, args...)
+	e.Server = s.o.Name
+	return e
+}
+
+// failure sorts an error of the transport (D5).
+func (s *Session) failure(ctx context.Context, err error) *fault.Error {
+	e := s.sort(ctx, err)
+	e.Server = or(e.Server, s.o.Name)
+	e.Cause = or(e.Cause, err)
+	return e
+}
+
+func (s *Session) sort(ctx context.Context, err error) *fault.Error {
+	if ctx.Err() != nil && isContextError(err) {
+		return contextFault(ctx)
+	}
+	if errors.Is(err, transport.ErrSessionExpired) {
+		return fault.New(fault.SessionExpired, "")
+	}
+	if e, ok := errors.AsType[*transport.Broken](err); ok {
+		return fault.New(brokenKind(e), "%s", clean(e.Error()))
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		c := *e
+		return &c
+	}
+	if e, ok := errors.AsType[*transport.StatusError](err); ok {
+		return statusFault(e)
+	}
+	if errors.Is(err, transport.ErrNotSent) {
+		return fault.New(fault.Unavailable, "%s", s.death(err))
+	}
+	return fault.New(fault.Restarted, "%s", s.death(err))
+}
+
+// brokenKind: a transport says that a message was too long by a *fault.Error in the Reason.
+func brokenKind(b *transport.Broken) fault.Kind {
+	if fault.KindOf(b.Reason) == fault.TooLarge {
+		return fault.TooLarge
+	}
+	return fault.Protocol
+}
+
+// connectFailure is failure for the handshake, before any call could have been lost.
+func (s *Session) connectFailure(ctx context.Context, err error) *fault.Error {
+	e := s.failure(ctx, err)
+	if e.Kind == fault.Restarted {
+		e.Kind = fault.Unavailable
+	}
+	return e
+}
+
+func statusFault(e *transport.StatusError) *fault.Error {
+	if isAuthStatus(e.Status) {
+		f := fault.New(fault.Auth, "it answered with HTTP status %d", e.Status)
+		f.Hint = "Check the token or the headers of this server's entry"
+		return f
+	}
+	if e.Status < http.StatusMultipleChoices {
+		return fault.New(fault.Protocol, "it answered with HTTP status %d and no MCP message", e.Status)
+	}
+	f := fault.New(fault.ServerError, "the server answered with HTTP status %d; the call may have run", e.Status)
+	f.Hint = "If the status stays, check the URL of this server's entry"
+	return f
+}
+
+// isRefusal tells an HTTP status that says nothing but no: not who may ask, and not that the session is over.
+func isRefusal(err error) bool {
+	e, ok := errors.AsType[*transport.StatusError](err)
+	return ok && !isAuthStatus(e.Status) && !errors.Is(err, transport.ErrSessionExpired)
+}
+
+func isAuthStatus(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+func contextFault(ctx context.Context) *fault.Error {
+	if e, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
+		c := *e
+		return &c
+	}
+	if contextKind(ctx) == fault.Timeout {
+		return fault.New(fault.Timeout, "the deadline passed without an answer")
+	}
+	return fault.New(fault.Cancelled, "the caller gave it up")
+}
+
+// contextKind is Timeout also where somebody else's clock cancelled ctx and said so in its cause.
+func contextKind(ctx context.Context) fault.Kind {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fault.Timeout
+	}
+	if e, ok := errors.AsType[*fault.Error](cause); ok {
+		return e.Kind
+	}
+	return fault.Cancelled
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// serverFault is a JSON-RPC error as an error.
+func (s *Session) serverFault(method string, e *mcp.Error) *fault.Error {
+	f := s.fault(fault.ServerError, "%s was answered with: %s", method, clean(e.Error()))
+	f.Code, f.Cause = e.Code, e
+	return f
+}
+
+// death says how the connection ended: the exit of the process and the last that it wrote, if there is one, else the
+// transport's own words.
+func (s *Session) death(err error) string {
+	if s.conn == nil {
+		return clean(err.Error())
+	}
+	if errors.Is(err, errClosed) {
+		return errClosed.Error()
+	}
+	d := s.Describe()
+	text := d.Exit
+	if text == "" {
+		text = clean(err.Error())
+	}
+	lines := strings.Split(strings.TrimSpace(d.Stderr), "\n")
+	if last := clean(lines[len(lines)-1]); last != "" {
+		text += "; its last words: " + last
+	}
+	return text
+}
+
+// clean makes a server's own words fit for one line of ours.
+func clean(s string) string {
+	const most = 300
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
