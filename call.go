@@ -70,7 +70,7 @@ func (c *call) completed() {
 
 // failed names the tool in the error, which so far knew only what went wrong.
 func (c *call) failed(err error) error {
-	e := *fault.Of(err)
+	e := *fault.Of(c.s.h.redactError(err))
 	e.Tool = c.name
 	if c.tool != nil {
 		e.Server = c.tool.Server

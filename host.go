@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
@@ -40,6 +41,10 @@ type Options struct {
 	Asker permission.Asker
 	// Remember keeps the answer "always": it writes an allow rule for the tool. Nil: the answer holds for the session.
 	Remember func(permission.Target) error
+
+	// Redact takes known secrets out of what is said about failures; nil: nothing is known. It returns its argument
+	// where it finds none, and is safe for concurrent use.
+	Redact func([]byte) []byte
 
 	Log         event.Log
 	HostSession string // the session of the host's own events; empty: they aren't recorded
@@ -101,6 +106,9 @@ func (o Options) withDefaults() Options {
 		o.Asker = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
 			return permission.Answer{}, permission.ErrNobody
 		})
+	}
+	if o.Redact == nil {
+		o.Redact = func(b []byte) []byte { return b }
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -209,12 +217,33 @@ func (h *Host) Servers() []ServerStatus {
 		}
 		st := s.Status()
 		all = append(all, ServerStatus{
-			Name: c.Name, Kind: c.Kind, State: string(st.State), Err: st.Err, Era: st.Info.Era.String(), Revision: st.Info.Revision,
-			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], PID: st.PID, Stderr: st.Stderr,
-			StrayLines: st.StrayLines, StraySample: st.StraySample,
+			Name: c.Name, Kind: c.Kind, State: string(st.State), Err: h.redactError(st.Err), Era: st.Info.Era.String(), Revision: st.Info.Revision,
+			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], PID: st.PID, Stderr: h.redact(st.Stderr),
+			StrayLines: st.StrayLines, StraySample: h.redact(st.StraySample),
 		})
 	}
 	return all
+}
+
+// redact takes secrets out of what a server wrote or an error says (G4).
+func (h *Host) redact(s string) string {
+	if s == "" {
+		return s
+	}
+	return string(h.o.Redact([]byte(s)))
+}
+
+// redactError keeps the kind of an error, and loses its chain where that held a secret.
+func (h *Host) redactError(err error) error {
+	if err == nil || h.redact(err.Error()) == err.Error() {
+		return err
+	}
+	e := *fault.Of(err)
+	e.Detail, e.Hint = h.redact(e.Detail), h.redact(e.Hint)
+	if e.Cause != nil {
+		e.Cause = errors.New(h.redact(e.Cause.Error()))
+	}
+	return &e
 }
 
 // Ready waits until each server has come up or failed, or until ctx ends.

@@ -34,8 +34,8 @@ type Options struct {
 	Watchdog []string
 	// RotateBytes is the size from which on a journal file is finished and the next one started; default 64 MiB.
 	RotateBytes int64
-	Clock    event.Clock                // default time.Now
-	NewID    func(prefix string) string // default random
+	Clock       event.Clock                // default time.Now
+	NewID       func(prefix string) string // default random
 }
 
 // Host is a usher.Host with what it was made from.
@@ -84,7 +84,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	h.closers = append(h.closers, watched.Close)
 	h.loaded(c)
 	h.Host, err = usher.Open(ctx, usher.Options{
-		Servers: servers(o, c, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Remember: h.remember,
+		Servers: servers(o, c, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Remember: h.remember, Redact: secrets.Redact,
 		Log: h.Journal, HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
 	return h, err

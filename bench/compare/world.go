@@ -187,5 +187,7 @@ func gatewayChild(dir string) error {
 
 func gatewayServer(h *standard.Host) *http.Server {
 	g := gateway.New(h.Host, gateway.Options{})
-	return &http.Server{Handler: g.HTTP(), ConnContext: g.ConnContext}
+	server := &http.Server{Handler: g.HTTP()}
+	g.Attach(server)
+	return server
 }

@@ -26,12 +26,14 @@ func (s *Session) read() {
 	}
 }
 
-// finish ends the session: first the calls in flight, so that each fails at once, then what we had started.
+// finish ends the session: first for whoever asks, so that a call that fails finds Done closed, then the calls in
+// flight, so that each fails at once, then what we had started.
 func (s *Session) finish(err error) {
 	if s.closed.Load() {
 		err = errClosed
 	}
 	s.end = &ended{err}
+	close(s.over)
 	s.calls.close(s.end)
 	s.cancel()
 }

@@ -34,8 +34,9 @@ type Session struct {
 	cancel  context.CancelFunc
 	outbox  chan *mcp.Message // what nobody waits for: cancellations, answers to the server's requests
 	writing chan struct{}     // closed when the outbox is given up
+	over    chan struct{} // closed when the connection has ended
 	done    chan struct{}     // closed when the reader has ended
-	end     error             // why; written before done is closed
+	end     error             // why; written before over is closed
 	closed  atomic.Bool       // by us
 }
 
@@ -61,7 +62,7 @@ func open(ctx context.Context, t transport.Transport, o Options) (*Session, erro
 	}
 	s := &Session{
 		o: o, conn: conn, outbox: make(chan *mcp.Message, outboxRoom),
-		writing: make(chan struct{}), done: make(chan struct{}), listing: make(chan struct{}, 1),
+		writing: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), listing: make(chan struct{}, 1),
 	}
 	s.calls.open = make(map[int64]*call)
 	s.handler, _ = conn.(mcp.Handler)
@@ -86,13 +87,13 @@ func (s *Session) Describe() transport.Description {
 // progress without a call, messages that couldn't be read.
 func (s *Session) Strays() uint64 { return s.strays.Load() }
 
-// Done is closed when the connection has ended.
-func (s *Session) Done() <-chan struct{} { return s.done }
+// Done is closed when the connection has ended, before the calls in flight fail.
+func (s *Session) Done() <-chan struct{} { return s.over }
 
 // Err says why the connection has ended; nil while it lives.
 func (s *Session) Err() error {
 	select {
-	case <-s.done:
+	case <-s.over:
 		return s.end
 	default:
 		return nil

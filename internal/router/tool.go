@@ -30,7 +30,7 @@ type Tool struct {
 	Builtin bool            // runs without a question
 
 	listing func() json.RawMessage
-	check   func() *schema.Checker
+	checker *schema.Checker
 }
 
 // newTool leaves Model to the table, which knows the other names.
@@ -40,20 +40,12 @@ func newTool(server string, def mcp.Tool, trusted, builtin bool) *Tool {
 		Target: target, Def: def, Name: target.Canonical(), Builtin: builtin,
 		Hash: mcp.Digest(def.Raw), Risk: permission.Assess(def.Annotations, trusted),
 	}
-	t.check = sync.OnceValue(func() *schema.Checker {
-		c, _ := schema.Compile(def.InputSchema) // a schema that can't be compiled blocks no call
-		return c
-	})
+	t.checker = schema.Lazy(def.InputSchema)
 	return t
 }
 
 // Check compares arguments with the tool's schema. A schema that can't be compiled finds nothing wrong.
-func (t *Tool) Check(args json.RawMessage) error {
-	if c := t.check(); c != nil {
-		return c.Check(args)
-	}
-	return nil
-}
+func (t *Tool) Check(args json.RawMessage) error { return t.checker.Check(args) }
 
 // Listing is the definition as a client of the gateway gets it: under the name for models, with its description cut,
 // all other bytes as the server sent them.

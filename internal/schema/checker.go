@@ -22,6 +22,8 @@ type Checker struct {
 	root *jsonschema.Schema
 	info *info
 	err  error
+
+	glance *glance // nil: every check is the library's
 }
 
 // Lazy returns a Checker that compiles raw at its first use. raw must not be written to after.
@@ -45,6 +47,7 @@ func Compile(raw json.RawMessage) (*Checker, error) {
 func (c *Checker) Err() error {
 	c.once.Do(func() {
 		c.root, c.info, c.err = compile(c.raw)
+		c.glance = glanceOf(c.raw)
 		c.raw = nil
 	})
 	return c.err
@@ -56,6 +59,9 @@ func (c *Checker) Err() error {
 // does.
 func (c *Checker) Check(args json.RawMessage) error {
 	if c.Err() != nil {
+		return nil
+	}
+	if c.glance.accepts(args) {
 		return nil
 	}
 	v, err := decode(args)

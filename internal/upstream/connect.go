@@ -95,11 +95,12 @@ func (s *Server) up(session *client.Session, era mcp.Era) bool {
 // watch notices the session's end. Its tools stay listed: the next call dials again.
 func (s *Server) watch(session *client.Session) {
 	<-session.Done()
-	crashed := s.drop(session)
-	if d := session.Describe(); d.StrayLines > 0 {
-		s.record(event.ServerStray{Server: s.o.Name, Stream: "stdout", Count: d.StrayLines, Sample: d.StraySample})
-	}
-	if !crashed {
+	s.ended(session)
+}
+
+// ended takes a session that ended by itself out of use; whoever comes first records it.
+func (s *Server) ended(session *client.Session) {
+	if !s.drop(session) {
 		return
 	}
 	s.mu.Lock()

@@ -135,9 +135,13 @@ func (s *Server) Do(ctx context.Context, req *mcp.Message, p mcp.Peer, sending f
 // connected returns the session, waiting for a dial where one is needed. The first call after a failure dials anew.
 func (s *Server) connected(ctx context.Context) (*client.Session, error) {
 	s.mu.Lock()
-	if s.state == Up {
-		defer s.mu.Unlock()
-		return s.session, nil
+	if session := s.session; s.state == Up && session.Err() == nil {
+		s.mu.Unlock()
+		return session, nil
+	} else if s.state == Up {
+		s.mu.Unlock()
+		s.ended(session) // watch hasn't got to it yet
+		s.mu.Lock()
 	}
 	if s.state == Closed {
 		s.mu.Unlock()

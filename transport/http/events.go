@@ -2,11 +2,12 @@ package http
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/usher-mcp/usher/fault"
 )
 
 const (
@@ -17,9 +18,9 @@ const (
 )
 
 var (
-	errEventTooLarge = errors.New("an event of the stream is longer than 16 MiB")
-	byteOrderMark    = []byte("\xef\xbb\xbf")
-	chunks           = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+	errEventTooLarge error = fault.New(fault.TooLarge, "an event of the stream is longer than 16 MiB")
+	byteOrderMark          = []byte("\xef\xbb\xbf")
+	chunks                 = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 )
 
 // event is one event of a stream that has data. The data belongs to whoever gets it.

@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"strings"
 
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -22,7 +23,7 @@ const (
 // ErrCut says that the stream of an answer ended before the answer came. The server may have run the call.
 var ErrCut = errors.New("the server's answer was cut off")
 
-var errTooLarge = errors.New("an answer of the server is longer than 16 MiB")
+var errTooLarge error = fault.New(fault.TooLarge, "an answer of the server is longer than 16 MiB")
 
 // Handle posts req and returns its answer. Notifications that come before it on the same stream go to p.Notify in
 // order; what the server asks goes to p.Request in a goroutine of its own, and what p says is posted back. Handle

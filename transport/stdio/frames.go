@@ -70,33 +70,34 @@ func meant(m *mcp.Message, b []byte) bool {
 	return m.Result != nil || len(m.Error) > 0 && m.Error[0] == '{' || bytes.Contains(b, []byte(`"jsonrpc"`))
 }
 
-// split takes a batch apart without asking that all of it is valid, so that one bad answer fails one call. What isn't
+// split takes a batch apart without asking that all of it is valid, so that one bad answer fails one call. All that isn't
 // a message in it counts as one piece.
 func split(line []byte) []frame {
-	var good []frame
-	var bad *frame
+	var found []frame
+	var reason error
+	n := 0
 	for element := range mcp.Elements(line) {
-		f := parse(element)
-		if len(good) == maxBatch {
-			f = frame{reason: errors.New("a batch of too many messages")}
-		}
-		if f.m != nil {
-			good = append(good, f)
-			continue
-		}
-		bad = &frame{reason: f.reason}
-		if len(good) == maxBatch || element[0] != '{' {
+		if n++; n > maxBatch {
+			reason = errors.New("a batch of too many messages")
 			break
 		}
+		f := parse(element)
+		if f.m != nil {
+			found = append(found, f)
+			continue
+		}
+		reason = f.reason
+		if n == 1 && element[0] != '{' {
+			break // no batch, but such as "[INFO] started"
+		}
 	}
-	if len(good) == 0 && bad == nil {
-		bad = &frame{reason: errors.New("an empty batch")}
+	if n == 0 {
+		reason = errors.New("an empty batch")
 	}
-	if bad != nil {
-		bad.line = line
-		good = append(good, *bad)
+	if reason != nil {
+		found = append(found, frame{reason: reason, line: line})
 	}
-	return good
+	return found
 }
 
 // tooLong is the reason for a message that is longer than mcp.MaxMessage. Its fault.Kind is TooLarge.

@@ -1,0 +1,158 @@
+package real_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/event/journal"
+	"github.com/usher-mcp/usher/standard"
+)
+
+// server is a server that somebody else wrote, and one call that works offline.
+type server struct {
+	name      string
+	entry     func(t *testing.T, h *home) map[string]any
+	tool      string
+	args      string
+	says      string
+	era       string
+	revision  string
+	leastOver int // least number of tools
+}
+
+func stdioEntry(command string, args ...string) func(*testing.T, *home) map[string]any {
+	return func(*testing.T, *home) map[string]any {
+		return map[string]any{"command": command, "args": args}
+	}
+}
+
+// httpEntry starts the server on a port of its own.
+func httpEntry(path string, start func(address string) *exec.Cmd) func(*testing.T, *home) map[string]any {
+	return func(t *testing.T, _ *home) map[string]any {
+		address := freeAddress(t)
+		background(t, address, start(address))
+		return map[string]any{"url": "http://" + address + path}
+	}
+}
+
+func goServer(stateless string) func(address string) *exec.Cmd {
+	return func(address string) *exec.Cmd {
+		return exec.Command("bin/everything-server", "-http", address, "-stateless="+stateless)
+	}
+}
+
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return abs
+}
+
+var servers = []server{
+	{"everything", stdioEntry("mcp-server-everything", "stdio"), "echo", `{"message":"hi"}`, "Echo: hi", "legacy", "2025-11-25", 10},
+	{"filesystem", func(_ *testing.T, h *home) map[string]any {
+		return map[string]any{"command": "mcp-server-filesystem", "args": []string{h.work}}
+	}, "read_text_file", `{"path":"hello.txt"}`, "hello from a file", "legacy", "2025-11-25", 14},
+	// Prints a banner on stdout before its first message.
+	{"time-mcp", stdioEntry("time-mcp"), "current_time", `{"format":"YYYY-MM-DD","timezone":"UTC"}`, "20", "legacy", "2025-11-25", 6},
+	// Written in Rust; exits when its first message is the probe.
+	{"cortex", func(t *testing.T, h *home) map[string]any {
+		return map[string]any{"command": absolute("node_modules/@temporal-cortex/cortex-mcp-linux-x64/bin/cortex-mcp"), "env": map[string]string{"HOME": h.dir}}
+	}, "resolve_datetime", `{"expression":"tomorrow at 2pm"}`, "T14:00:00", "legacy", "2025-06-18", 18},
+	{"go-stdio", func(*testing.T, *home) map[string]any {
+		return map[string]any{"command": absolute("bin/everything-server")}
+	}, "test_simple_text", `{}`, "simple text response", "modern", "2026-07-28", 20},
+	{"go-http-stateless", httpEntry("/", goServer("true")), "test_simple_text", `{}`, "simple text response", "modern", "2026-07-28", 20},
+	{"go-http-sessions", httpEntry("/", goServer("false")), "test_simple_text", `{}`, "simple text response", "legacy", "2025-11-25", 20},
+	{"everything-http", httpEntry("/mcp", func(address string) *exec.Cmd {
+		cmd := exec.Command("node", "--import", "./loopback.mjs", "node_modules/.bin/mcp-server-everything", "streamableHttp")
+		_, port, _ := strings.Cut(address, ":")
+		cmd.Env = append(os.Environ(), "PORT="+port)
+		return cmd
+	}), "echo", `{"message":"hi"}`, "Echo: hi", "legacy", "2025-11-25", 10},
+}
+
+// B1, B2, B8, C1: each server is found in its own era, listed and called, with what it does wrong.
+func TestServers(t *testing.T) {
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t, nil, nil)
+			entry := s.entry(t, h)
+			entry["trustHints"] = true
+			writeServers(t, h, map[string]any{s.name: entry}, map[string]any{"allow": []string{"mcp." + s.name + ".*"}})
+			host, session := open(t, h)
+			result, err := session.Call(t.Context(), "mcp."+s.name+"."+s.tool, json.RawMessage(s.args))
+			if err != nil {
+				t.Fatalf("%v\n%+v", err, host.Servers())
+			}
+			if result.IsError || !strings.Contains(result.Text(), s.says) {
+				t.Errorf("%s answered %s", s.tool, result.Raw)
+			}
+			status := host.Servers()[0]
+			if status.Era != s.era || status.Revision != s.revision || status.Tools < s.leastOver {
+				t.Errorf("found era %s, revision %s, %d tools (%s)", status.Era, status.Revision, status.Tools, status.Why)
+			}
+			if s.name == "time-mcp" && (status.StrayLines == 0 || !strings.Contains(status.StraySample, "Starting Time MCP")) {
+				t.Errorf("its banner was not counted: %d %q", status.StrayLines, status.StraySample)
+			}
+			verified(t, host)
+		})
+	}
+}
+
+func writeServers(t *testing.T, h *home, servers, permissions map[string]any) {
+	t.Helper()
+	c, err := json.Marshal(map[string]any{"mcpServers": servers, "permissions": permissions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.config, c, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, h *home) (*standard.Host, *usher.Session) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := standard.Open(context.Background(), standard.Options{
+		ConfigPath: h.config, DataDir: filepath.Join(h.dir, "data"), Dir: h.work, Watchdog: []string{self, "__watchdog"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = host.Close() })
+	for _, p := range host.Problems {
+		t.Error(p)
+	}
+	session, err := host.Session(usher.SessionOptions{Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, session
+}
+
+// verified closes the host and verifies its log.
+func verified(t *testing.T, host *standard.Host) {
+	t.Helper()
+	if err := host.Close(); err != nil {
+		t.Error(err)
+	}
+	report, err := journal.Verify(standard.JournalDir(host.DataDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		t.Error(p)
+	}
+}
