@@ -40,6 +40,9 @@ func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resol
 	if _, err := c.flush(ctx); err != nil {
 		return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: fault.Of(err).Detail}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.h.ctx, cancel)()
 	answer, err := s.asker().Ask(ctx, permission.Question{
 		ToolCallID: c.id, Session: s.id, Client: s.o.Client, Target: c.tool.Target, Title: c.tool.Def.Description,
 		Args: c.args, Risk: c.risk, Rule: d.Rule,

@@ -60,11 +60,13 @@ type Host struct {
 	local   *upstream.Server
 	servers map[string]*upstream.Server
 	limits  map[string]time.Duration // call time-outs of servers that have their own
+	ctx     context.Context          // the host's life
 	cancel  context.CancelFunc
-	closed  atomic.Bool
 	listed  atomic.Pointer[listing]
+	open    sync.WaitGroup // sessions that have not ended
 
 	mu       sync.Mutex
+	closed   bool
 	sessions map[*Session]struct{}
 	changed  map[*Session]func() // told when the table changes
 }
@@ -83,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
 	h := &Host{
-		o: o, router: router.New(), cancel: cancel, servers: map[string]*upstream.Server{},
+		o: o, router: router.New(), ctx: ctx, cancel: cancel, servers: map[string]*upstream.Server{},
 		limits:   map[string]time.Duration{},
 		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
 	}
@@ -251,17 +253,21 @@ func (h *Host) Ready(ctx context.Context) {
 	h.settle(ctx)
 }
 
-// Close ends all sessions and servers, and all that they started. Calls in flight fail.
+// Close ends all sessions and servers, and all that they started. Calls in flight fail, and questions are withdrawn; it
+// waits until the log has the end of each.
 func (h *Host) Close() error {
-	if h.closed.Swap(true) {
-		return nil
-	}
 	h.mu.Lock()
+	was := h.closed
+	h.closed = true
 	sessions := make([]*Session, 0, len(h.sessions))
 	for s := range h.sessions {
 		sessions = append(sessions, s)
 	}
 	h.mu.Unlock()
+	if was {
+		return nil
+	}
+	h.cancel() // ends questions, dials and servers
 	killpoint.At("host.closing")
 	for _, s := range sessions {
 		s.Close("host_closed")
@@ -274,7 +280,7 @@ func (h *Host) Close() error {
 		wg.Go(func() { _ = h.local.Close() })
 	}
 	wg.Wait()
+	h.open.Wait()
 	killpoint.At("host.closed")
-	h.cancel()
 	return nil
 }

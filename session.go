@@ -46,6 +46,10 @@ type call struct {
 // do is the one path of everything that crosses the trust boundary. It emits every event of the call. The error is a
 // *fault.Error; where a server answered with a JSON-RPC error, that answer comes with it.
 func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
+	if !s.enter() {
+		return nil, &fault.Error{Kind: fault.Cancelled, Detail: "the session is closed", Cause: ErrClosed}
+	}
+	defer s.leave()
 	killpoint.At("call.begin")
 	c := s.begin(req, p)
 	err := k.resolve(ctx, c)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
@@ -34,23 +33,21 @@ type SessionOptions struct {
 // Session is one agent's way through the host: its events, and what it was allowed. All methods are safe for
 // concurrent use.
 type Session struct {
-	h      *Host
-	id     string
-	o      SessionOptions
-	closed atomic.Bool
+	h  *Host
+	id string
+	o  SessionOptions
 
-	mu     sync.Mutex
-	grants map[permission.Target]string // the hash of the definition that was allowed
+	mu      sync.Mutex
+	grants  map[permission.Target]string // the hash of the definition that was allowed
+	running int                          // calls under way
+	closing string                       // why it ends; empty while it goes on
 }
 
-// ErrClosed says that the host has been closed.
-var ErrClosed = errors.New("usher: the host is closed")
+// ErrClosed says that the host or the session has been closed.
+var ErrClosed = errors.New("usher: it is closed")
 
 // Session begins a session. It fails when the host is closed or the log can't take its first event.
 func (h *Host) Session(o SessionOptions) (*Session, error) {
-	if h.closed.Load() {
-		return nil, ErrClosed
-	}
 	if o.Kind == "" {
 		o.Kind = "library"
 	}
@@ -58,33 +55,85 @@ func (h *Host) Session(o SessionOptions) (*Session, error) {
 		o.CallTimeout = 30 * time.Second
 	}
 	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]string{}}
-	if _, err := h.o.Log.Append(context.Background(), s.id, event.SessionStarted{Kind: o.Kind, Client: o.Client}); err != nil {
-		return nil, fmt.Errorf("a session can't begin: %w", err)
+	if err := h.begin(s); err != nil {
+		return nil, err
 	}
 	killpoint.At("session.started")
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.sessions[s] = struct{}{}
-	if o.Changed != nil {
-		h.changed[s] = o.Changed
-	}
 	return s, nil
+}
+
+// begin counts the session, unless the host is closed, and writes its first event: Close waits for all that count.
+func (h *Host) begin(s *Session) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return ErrClosed
+	}
+	h.open.Add(1)
+	h.sessions[s] = struct{}{}
+	if s.o.Changed != nil {
+		h.changed[s] = s.o.Changed
+	}
+	h.mu.Unlock()
+	if _, err := h.o.Log.Append(context.Background(), s.id, event.SessionStarted{Kind: s.o.Kind, Client: s.o.Client}); err != nil {
+		s.Close("log_unavailable")
+		return fmt.Errorf("a session can't begin: %w", err)
+	}
+	return nil
 }
 
 // ID is the session's name in the log.
 func (s *Session) ID() string { return s.id }
 
-// Close ends the session in the log, with a reason such as "closed". It is idempotent. Calls under way go on.
+// Close ends the session, with a reason for the log such as "closed". It is idempotent and waits for nothing: calls
+// under way go on, new ones are refused, and the log has the session's end behind the last call's.
 func (s *Session) Close(reason string) {
-	if s.closed.Swap(true) {
+	s.mu.Lock()
+	first := s.closing == ""
+	if first {
+		s.closing = reason
+	}
+	idle := s.running == 0
+	s.mu.Unlock()
+	if !first {
 		return
 	}
 	s.h.mu.Lock()
-	delete(s.h.sessions, s)
 	delete(s.h.changed, s)
 	s.h.mu.Unlock()
-	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: reason})
+	if idle {
+		s.ended()
+	}
+}
+
+// enter lets a call begin, unless the session is closing. leave follows it.
+func (s *Session) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing != "" {
+		return false
+	}
+	s.running++
+	return true
+}
+
+func (s *Session) leave() {
+	s.mu.Lock()
+	s.running--
+	last := s.running == 0 && s.closing != ""
+	s.mu.Unlock()
+	if last {
+		s.ended()
+	}
+}
+
+func (s *Session) ended() {
+	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: s.closing})
 	killpoint.At("session.ended")
+	s.h.mu.Lock()
+	delete(s.h.sessions, s)
+	s.h.mu.Unlock()
+	s.h.open.Done()
 }
 
 // Record appends events of the session's own to its log, such as that a client connected.

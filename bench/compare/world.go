@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/usher-mcp/usher/bench/floor"
 	"github.com/usher-mcp/usher/internal/gateway"
@@ -88,6 +89,7 @@ func (w *world) writeConfig() error {
 func (w *world) start(args ...string) (string, error) {
 	cmd := exec.Command(w.self, args...)
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // none outlives a run that is broken off
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", err

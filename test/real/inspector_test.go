@@ -3,6 +3,7 @@ package real_test
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,8 +20,8 @@ func inspect(t *testing.T, args ...string) json.RawMessage {
 }
 
 func fsHome(t *testing.T) *home {
-	h := newHome(t, nil, nil)
-	writeServers(t, h, map[string]any{"fs": map[string]any{"command": "mcp-server-filesystem", "args": []string{h.work}}}, nil)
+	h := newHome(t)
+	h.configure(t, map[string]any{"fs": map[string]any{"command": "mcp-server-filesystem", "args": []string{h.work}}})
 	return h
 }
 
@@ -61,15 +62,17 @@ func TestInspectorOverStdio(t *testing.T) {
 	for _, era := range []string{"legacy", "auto", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			checkGate(t, append([]string{"--protocol-era", era}, fsHome(t).usher(t.Context(), "stdio").Args...)...)
+			h := fsHome(t)
+			checkGate(t, "--protocol-era", era, "-e", "USHER_CONFIG="+h.config, "-e", "USHER_DATA="+filepath.Join(h.dir, "data"),
+				usherBinary, "stdio", "--dir", h.work) // the Inspector has a --config of its own
 		})
 	}
 }
 
 // A call that needs a person's word is answered, in the gateway, with the command that gives it; then the call passes.
 func TestAllowCommandFromTheGateway(t *testing.T) {
-	h := newHome(t, nil, nil)
-	writeServers(t, h, map[string]any{"ev": map[string]any{"command": "mcp-server-everything", "args": []string{"stdio"}, "trustHints": false}}, nil)
+	h := newHome(t)
+	h.configure(t, map[string]any{"ev": map[string]any{"command": "mcp-server-everything", "args": []string{"stdio"}, "trustHints": false}})
 	url := h.serve(t)
 	echo := []string{"--cli", "--format", "json", "-q", "--method", "tools/call", "--tool-name", "mcp__ev__echo", "--tool-args-json", `{"message":"hi"}`, "--server-url", url, "--transport", "http"}
 	out, err := exec.CommandContext(t.Context(), "mcp-inspector", echo...).Output()

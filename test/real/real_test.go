@@ -56,7 +56,7 @@ type home struct {
 	dir, work, config string
 }
 
-func newHome(t *testing.T, servers map[string]any, permissions map[string]any) *home {
+func newHome(t *testing.T) *home {
 	t.Helper()
 	dir := t.TempDir()
 	h := &home{dir: dir, work: filepath.Join(dir, "work"), config: filepath.Join(dir, "mcp.config.json")}
@@ -66,14 +66,19 @@ func newHome(t *testing.T, servers map[string]any, permissions map[string]any) *
 	if err := os.WriteFile(filepath.Join(h.work, "hello.txt"), []byte("hello from a file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := json.MarshalIndent(map[string]any{"mcpServers": servers, "permissions": permissions}, "", "  ")
+	return h
+}
+
+// configure writes the user's file.
+func (h *home) configure(t *testing.T, servers map[string]any, allow ...string) {
+	t.Helper()
+	c, err := json.MarshalIndent(map[string]any{"mcpServers": servers, "permissions": map[string]any{"allow": append([]string{}, allow...)}}, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(h.config, c, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return h
 }
 
 // usher makes the command `usher …` in this world.

@@ -28,7 +28,7 @@ type server struct {
 
 func stdioEntry(command string, args ...string) func(*testing.T, *home) map[string]any {
 	return func(*testing.T, *home) map[string]any {
-		return map[string]any{"command": command, "args": args}
+		return map[string]any{"command": command, "args": append([]string{}, args...)}
 	}
 }
 
@@ -84,10 +84,10 @@ func TestServers(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHome(t, nil, nil)
+			h := newHome(t)
 			entry := s.entry(t, h)
 			entry["trustHints"] = true
-			writeServers(t, h, map[string]any{s.name: entry}, map[string]any{"allow": []string{"mcp." + s.name + ".*"}})
+			h.configure(t, map[string]any{s.name: entry}, "mcp."+s.name+".*")
 			host, session := open(t, h)
 			result, err := session.Call(t.Context(), "mcp."+s.name+"."+s.tool, json.RawMessage(s.args))
 			if err != nil {
@@ -105,17 +105,6 @@ func TestServers(t *testing.T) {
 			}
 			verified(t, host)
 		})
-	}
-}
-
-func writeServers(t *testing.T, h *home, servers, permissions map[string]any) {
-	t.Helper()
-	c, err := json.Marshal(map[string]any{"mcpServers": servers, "permissions": permissions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(h.config, c, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
