@@ -43,6 +43,7 @@ func TestParseRefuses(t *testing.T) {
 		"batch":               `[{"jsonrpc":"2.0","id":1,"method":"a"}]`,
 		"version":             `{"jsonrpc":"1.0","id":1,"method":"a"}`,
 		"no version":          `{"id":1,"method":"a"}`,
+		"null id":             `{"jsonrpc":"2.0","id":null,"method":"a"}`,
 		"fraction id":         `{"jsonrpc":"2.0","id":1.5,"method":"a"}`,
 		"object id":           `{"jsonrpc":"2.0","id":{},"method":"a"}`,
 		"request and answer":  `{"jsonrpc":"2.0","id":1,"method":"a","result":{}}`,

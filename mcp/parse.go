@@ -98,6 +98,9 @@ func Parse(b []byte) (*Message, error) {
 	}
 	m := new(Message)
 	version, err := m.take(b)
+	if err == nil && m.ID == "" && m.Method != "" && Member(b, "id") != nil {
+		err = errors.New(`the "id" of a request must not be null`)
+	}
 	if err == nil && version != `"2.0"` {
 		err = errors.New(`"jsonrpc" must be "2.0"`)
 	}

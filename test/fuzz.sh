@@ -6,6 +6,6 @@ grep -rlE --include='*_test.go' '^func Fuzz' . | while read -r file; do
 	dir=$(dirname "$file")
 	sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file" | while read -r target; do
 		echo "== $dir $target"
-		"${GO:-go}" test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-15s}" "$dir"
+		"${GO:-go}" test -run '^$' -fuzz "^$target\$" -fuzzminimizetime 5x -fuzztime "${FUZZTIME:-15s}" "$dir"
 	done
 done

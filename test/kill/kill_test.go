@@ -149,10 +149,25 @@ func (w *world) run(t *testing.T, calls int, killAt string, until func(answered 
 	}
 }
 
-// leaveWreck kills a driver in the middle of a write, so that the next one has something to recover.
+// leaveWreck kills drivers in the middle of a write until one leaves half a line, so that the next one has everything
+// to recover.
 func (w *world) leaveWreck(t *testing.T) {
 	t.Helper()
-	w.run(t, 300, "USHER_KILL_AT=journal.write.half:80", nil)
+	for n := 80; n < 90; n++ {
+		w.run(t, 300, "USHER_KILL_AT=journal.write.half:"+strconv.Itoa(n), nil)
+		files, err := filepath.Glob(filepath.Join(w.journalDir(), "*.jsonl"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		last, err := os.ReadFile(files[len(files)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(string(last), "\n") {
+			return
+		}
+	}
+	t.Fatal("no kill left half a line")
 }
 
 // check compares what the log says with what the server saw and what was answered, before and after the next start.
