@@ -55,6 +55,9 @@ func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resol
 	case errors.Is(err, permission.ErrNobody):
 		c.add(resolved)
 		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "its risk is " + c.risk.String(), Hint: allowHint(c)}
+	case errors.Is(err, context.Canceled):
+		c.add(resolved)
+		return &fault.Error{Kind: fault.Cancelled, Detail: "nobody had answered yet", Cause: err}
 	case err != nil:
 		resolved.Actor = "timeout"
 		c.add(resolved)

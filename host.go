@@ -199,6 +199,7 @@ type ServerStatus struct {
 	Why         string // how the era was found
 	ServerInfo  json.RawMessage
 	Tools       int
+	Took        time.Duration // what its last start took
 	PID         int
 	Stderr      string // the last lines that it wrote there
 	StrayLines  int
@@ -220,7 +221,7 @@ func (h *Host) Servers() []ServerStatus {
 		st := s.Status()
 		all = append(all, ServerStatus{
 			Name: c.Name, Kind: c.Kind, State: string(st.State), Err: h.redactError(st.Err), Era: st.Info.Era.String(), Revision: st.Info.Revision,
-			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], PID: st.PID, Stderr: h.redact(st.Stderr),
+			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], Took: st.Took, PID: st.PID, Stderr: h.redact(st.Stderr),
 			StrayLines: st.StrayLines, StraySample: h.redact(st.StraySample),
 		})
 	}

@@ -390,7 +390,7 @@ func TestHostCloseWithdrawsQuestions(t *testing.T) {
 	}()
 	<-asked
 	_ = h.Close()
-	if err := <-ended; fault.KindOf(err) != fault.ApprovalRequired {
+	if err := <-ended; fault.KindOf(err) != fault.Cancelled {
 		t.Errorf("got %v", err)
 	}
 	types := log.Types(s.ID())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -182,12 +183,14 @@ type Tool struct {
 // Tools lists what the session may see, local tools first, then by name. Denied tools are left out. It waits for
 // nothing.
 func (s *Session) Tools() []Tool {
+	return slices.DeleteFunc(s.AllTools(), func(t Tool) bool { return t.Effect == permission.Deny })
+}
+
+// AllTools is Tools with those that are denied: for a person, never for a model.
+func (s *Session) AllTools() []Tool {
 	policy := s.h.o.Policy()
 	var tools []Tool
 	for _, t := range s.h.router.Table().Tools() {
-		if policy.Denied(t.Target) {
-			continue
-		}
 		risk := policy.RiskOf(t.Target, t.Hash, t.Risk)
 		d := policy.Decide(permission.Call{Target: t.Target, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
 		tools = append(tools, Tool{

@@ -34,7 +34,7 @@ type Session struct {
 	cancel  context.CancelFunc
 	outbox  chan *mcp.Message // what nobody waits for: cancellations, answers to the server's requests
 	writing chan struct{}     // closed when the outbox is given up
-	over    chan struct{} // closed when the connection has ended
+	over    chan struct{}     // closed when the connection has ended
 	done    chan struct{}     // closed when the reader has ended
 	end     error             // why; written before over is closed
 	closed  atomic.Bool       // by us

@@ -154,7 +154,7 @@ func TestStartErrors(t *testing.T) {
 		want []string
 	}{
 		{"not found", Spec{Command: "no-such-tool", Env: []string{"PATH=/nowhere:" + dir + "::rel"}}, fs.ErrNotExist,
-			[]string{`"no-such-tool"`, "command not found", "searched /nowhere, " + dir + " (", "install"}},
+			[]string{`"no-such-tool"`, "command not found", "(searched /nowhere, " + dir + ")", "install"}},
 		{"no PATH", Spec{Command: "ls"}, fs.ErrNotExist, []string{"no PATH", "full path"}},
 		{"missing path", Spec{Command: dir + "/none"}, fs.ErrNotExist, []string{dir + "/none does not exist"}},
 		{"not executable", Spec{Command: file}, fs.ErrPermission, []string{"not executable", "chmod +x"}},

@@ -105,9 +105,8 @@ func find(s Spec, dir string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", &StartError{s.Command,
-		fmt.Sprintf("command not found: searched %s (the PATH of its environment)", strings.Join(searched, ", ")),
-		"install it, give its full path, or set PATH for the entry", fs.ErrNotExist}
+	return "", &StartError{s.Command, "command not found",
+		fmt.Sprintf("install it, give its full path, or set PATH for the entry (searched %s)", strings.Join(searched, ", ")), fs.ErrNotExist}
 }
 
 func checkProgram(name, path string) error {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
@@ -14,24 +15,29 @@ import (
 // connect runs one dial. The tools are listed and handed on before it counts as done, so that whoever waits for the
 // server finds them.
 func (s *Server) connect(d *dial) {
+	started := time.Now()
 	defer close(d.done)
+	defer func() {
+		s.mu.Lock()
+		d.took = time.Since(started)
+		s.mu.Unlock()
+	}()
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.StartTimeout)
 	defer cancel()
 	release, err := s.slot(ctx)
 	if err != nil {
-		d.err = s.failed(err)
+		s.failed(d, err)
 		return
 	}
 	defer release()
 
-	started := time.Now()
 	s.record(event.ServerConnecting{Server: s.o.Name, Transport: s.o.Kind})
 	killpoint.At("server.connecting")
 	session, err := client.Connect(ctx, s.o.Transport, client.Options{
 		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified,
 	})
 	if err != nil {
-		d.err = s.failed(err)
+		s.failed(d, err)
 		return
 	}
 	killpoint.At("server.connected")
@@ -45,7 +51,7 @@ func (s *Server) connect(d *dial) {
 	killpoint.At("server.listed")
 	if !s.up(session, info.Era) {
 		_ = session.Close() // the server was closed meanwhile
-		d.err = &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"}
+		s.failed(d, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"})
 	}
 	if s.stale.Load() {
 		s.wakeLister()
@@ -70,14 +76,23 @@ func (s *Server) rememberedEra() mcp.Era {
 	return s.era
 }
 
-func (s *Server) failed(err error) error {
+// failed ends a dial without a connection. Status reads d.err under the lock.
+func (s *Server) failed(d *dial, err error) {
 	s.mu.Lock()
+	d.err = err
 	if s.state != Closed {
 		s.state = Down
 	}
 	s.mu.Unlock()
-	s.record(event.ServerUnavailable{Server: s.o.Name, Reason: err.Error()})
-	return err
+	s.record(event.ServerUnavailable{Server: s.o.Name, Reason: reason(err)})
+}
+
+// reason is what an event says of an error: its detail without the sentence around it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Detail != "" {
+		return e.Detail
+	}
+	return err.Error()
 }
 
 // up makes the session the current one and watches it; false if the server was closed meanwhile.
@@ -107,11 +122,7 @@ func (s *Server) ended(session *client.Session) {
 	s.crashes++
 	attempt := s.crashes
 	s.mu.Unlock()
-	reason := "the connection ended"
-	if err := session.Err(); err != nil {
-		reason = err.Error()
-	}
-	s.record(event.ServerCrashed{Server: s.o.Name, Attempt: attempt, Error: reason, StderrTail: session.Describe().Stderr})
+	s.record(event.ServerCrashed{Server: s.o.Name, Attempt: attempt, Error: session.Err().Error(), StderrTail: session.Describe().Stderr})
 }
 
 // drop takes a session out of use and closes it; false if it wasn't in use any more.

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,7 @@ type Server struct {
 type dial struct {
 	done chan struct{}
 	err  error
+	took time.Duration
 }
 
 // New makes a Server that isn't dialled yet. ctx is its life: when it ends, so does the server.
@@ -171,7 +173,8 @@ func (s *Server) connected(ctx context.Context) (*client.Session, error) {
 // Status is what an operator wants to know of a server.
 type Status struct {
 	State State
-	Err   error // why the last dial failed
+	Err   error         // why the last dial failed
+	Took  time.Duration // what the last dial took, from the start to the last page of tools
 	Info  client.Info
 	transport.Description
 }
@@ -180,10 +183,16 @@ type Status struct {
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	session, st := s.session, Status{State: s.state}
-	if s.dial != nil && s.state == Down {
-		st.Err = s.dial.err
+	if s.dial != nil && s.state != Starting {
+		st.Err, st.Took = s.dial.err, s.dial.took
 	}
 	s.mu.Unlock()
+	if d, ok := errors.AsType[interface {
+		error
+		transport.Describer
+	}](st.Err); ok {
+		st.Description = d.Describe()
+	}
 	if session != nil {
 		st.Info, st.Description = session.Info(), session.Describe()
 	}

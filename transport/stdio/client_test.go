@@ -206,12 +206,15 @@ func message(id string, size int) *mcp.Message {
 // or not at all.
 func TestFullPipe(t *testing.T) {
 	conn := connect(t, options("deaf"))
-	var err error
-	for err == nil {
-		err = sendWithin(t, conn, message("1", 4<<10))
-	}
-	if !errors.Is(err, transport.ErrNotSent) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("Send: %v", err)
+	for failed := 0; failed < 3; { // one time-out may be that of a busy machine
+		switch err := sendWithin(t, conn, message("1", 4<<10)); {
+		case err == nil:
+			failed = 0
+		case errors.Is(err, transport.ErrNotSent) && errors.Is(err, context.DeadlineExceeded):
+			failed++
+		default:
+			t.Fatalf("Send: %v", err)
+		}
 	}
 	var wg sync.WaitGroup
 	for range 8 { // one writes, the others wait for their turn
@@ -226,15 +229,22 @@ func TestFullPipe(t *testing.T) {
 
 // Half a message can't be taken back, so the connection ends.
 func TestHalfWritten(t *testing.T) {
-	conn := connect(t, options("deaf"))
-	err := sendWithin(t, conn, message("1", 1<<20))
-	if err == nil || errors.Is(err, transport.ErrNotSent) || !errors.Is(err, context.DeadlineExceeded) {
+	conn := connect(t, options("nibble"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error)
+	go func() { failed <- conn.Send(ctx, message("1", 1<<20)) }()
+	if _, err := conn.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-failed; errors.Is(err, transport.ErrNotSent) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("Send: %v", err)
 	}
 	if err := conn.Send(t.Context(), message("2", 100)); !errors.Is(err, transport.ErrNotSent) {
 		t.Errorf("then Send: %v", err)
 	}
-	if _, err := conn.Receive(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := conn.Receive(t.Context()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Receive: %v", err)
 	}
 }

@@ -143,6 +143,11 @@ func (e *ExitError) Error() string {
 // Unwrap returns Cause.
 func (e *ExitError) Unwrap() error { return e.Cause }
 
+// Describe tells what is left of a server that ended before anyone could ask its Conn.
+func (e *ExitError) Describe() transport.Description {
+	return transport.Description{Exit: e.Exit, Stderr: e.Stderr}
+}
+
 // within waits for c, but not longer than limit.
 func within(c <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)

@@ -57,6 +57,11 @@ func beServer(mode string) int {
 	case "deaf": // never reads
 		untilTerm()
 		return 0
+	case "nibble": // reads a little, says so, and no more
+		_, _ = os.Stdin.Read(make([]byte, 10))
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/test"}`)
+		untilTerm()
+		return 0
 	case "mute": // closes stdout and stays
 		_ = os.Stdout.Close()
 		untilTerm()

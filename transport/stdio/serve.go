@@ -60,7 +60,9 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, h mcp.Handler, pati
 		err = context.Cause(ctx)
 	case <-s.box.done:
 	}
-	err = errors.Join(err, s.end(out))
+	if failed := s.end(out); failed != nil {
+		err = errors.Join(err, failed)
+	}
 	if expire(readDeadline(in)) {
 		<-ended
 	}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exits CODE COMMAND…: runs a command that must end with this exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+type server struct {
+	cmd    *exec.Cmd
+	url    string
+	stderr bytes.Buffer
+}
+
+type serverKey struct{}
+
+func theServer(ts *testscript.TestScript) *server { return ts.Value(serverKey{}).(*server) }
+
+// running COMMAND…: starts `usher serve --json` with these arguments and waits until it listens; its address is $URL.
+func running(ts *testscript.TestScript, neg bool, args []string) {
+	s := theServer(ts)
+	s.cmd = exec.Command("usher", append([]string{"serve", "--json"}, args...)...)
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, "usher")); err == nil {
+			s.cmd.Path, s.cmd.Err = filepath.Join(dir, "usher"), nil
+			break
+		}
+	}
+	s.cmd.Dir, s.cmd.Stderr = ts.Getenv("WORK"), &s.stderr
+	for _, name := range []string{"HOME", "PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR"} {
+		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := s.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(s.cmd.Start())
+	ts.Defer(func() { _ = s.cmd.Process.Kill() })
+	first, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		_ = s.cmd.Wait()
+		ts.Fatalf("usher serve ended: %s", s.stderr.String())
+	}
+	var said struct{ URL string }
+	ts.Check(json.Unmarshal(first, &said))
+	s.url = said.URL
+	ts.Setenv("URL", said.URL)
+	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(said.URL, "http://"), endpoint))
+}
+
+// post JSON HEADER=VALUE…: sends a message; the answer is in the file "answer", a session that it began in $SESSION.
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	req, err := http.NewRequest(http.MethodPost, theServer(ts).url, strings.NewReader(args[0]))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for _, header := range args[1:] {
+		name, value, _ := strings.Cut(header, "=")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+		ts.Setenv("SESSION", id)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
+}
+
+// stop: ends the server by SIGTERM, keeps what it wrote to standard error in the file "screen", and wants exit code 0.
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	s := theServer(ts)
+	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+	err := s.cmd.Wait()
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), s.stderr.Bytes(), 0o600))
+	if err != nil {
+		ts.Fatalf("usher serve ended with %v: %s", err, s.stderr.String())
+	}
+}
+
+// flip DIR OLD NEW: changes bytes in the one journal file that has them.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(args[0], "*.jsonl"))
+	ts.Check(err)
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		ts.Check(err)
+		if changed := bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1); !bytes.Equal(b, changed) {
+			ts.Check(os.Chmod(f, 0o600))
+			ts.Check(os.WriteFile(f, changed, 0o600))
+			ts.Check(os.Chmod(f, 0o400))
+			return
+		}
+	}
+	ts.Fatalf("no file in %s has %q", args[0], args[1])
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/standard"
+)
+
+func (a *app) doctor() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor [SERVER]", Short: "Check the configuration, the log and each server",
+		Long: `Check all that usher needs: the configuration, the folder of the log, and each server, which
+is started for it. The exit code is 0 only when all is well.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			d := &diagnosis{Servers: []serverHealth{}, only: ""}
+			if len(args) > 0 {
+				d.only = args[0]
+			}
+			return a.diagnose(ctx, d)
+		}),
+	}
+	a.jsonFlag(cmd, "print one JSON object")
+	return cmd
+}
+
+// diagnosis is what doctor found.
+type diagnosis struct {
+	OK      bool           `json:"ok"`
+	Config  configHealth   `json:"config"`
+	Log     logHealth      `json:"log"`
+	Servers []serverHealth `json:"servers"`
+
+	only string // the one server that was asked for
+	code int
+}
+
+type configHealth struct {
+	Path     string          `json:"path"`
+	Found    bool            `json:"found"`
+	Problems []configProblem `json:"problems"`
+}
+
+type configProblem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+type logHealth struct {
+	Folder   string `json:"folder"`
+	Writable bool   `json:"writable"`
+	Error    string `json:"error,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+type serverHealth struct {
+	Name        string   `json:"name"`
+	State       string   `json:"state"` // up, down or disabled
+	Transport   string   `json:"transport"`
+	Target      string   `json:"target"` // the command, or the address
+	Era         string   `json:"era,omitempty"`
+	Revision    string   `json:"revision,omitempty"`
+	Why         string   `json:"why,omitempty"` // how the era was found
+	TookMs      int64    `json:"tookMs,omitempty"`
+	Tools       int      `json:"tools"`
+	StrayLines  int      `json:"strayLines,omitempty"`
+	StraySample string   `json:"straySample,omitempty"`
+	Error       string   `json:"error,omitempty"`
+	Stderr      string   `json:"stderr,omitempty"`
+	Hints       []string `json:"hints,omitempty"`
+}
+
+// worst keeps the first code: the configuration comes before the log, and the log before the servers.
+func (d *diagnosis) worst(code int) {
+	if d.code == 0 {
+		d.code = code
+	}
+}
+
+func (a *app) diagnose(ctx context.Context, d *diagnosis) error {
+	d.Config = configHealth{Path: a.path(), Found: exists(a.path()), Problems: []configProblem{}}
+	c, err := a.load()
+	if p, ok := errors.AsType[*config.Problem](err); ok {
+		d.problem(*p)
+		return a.verdict(d)
+	}
+	if err != nil {
+		return err
+	}
+	if d.only != "" && leftOut(c, d.only) == nil && !configured(c, d.only) {
+		return usable(c, d.only)
+	}
+	for _, p := range c.Problems {
+		if d.only == "" || fieldServer(p.Field) == d.only {
+			d.problem(p)
+		}
+	}
+	d.Log.Folder = a.journalDir(c)
+	if err := a.examine(ctx, d, c); err != nil {
+		return err
+	}
+	return a.verdict(d)
+}
+
+func (d *diagnosis) problem(p config.Problem) {
+	d.Config.Problems = append(d.Config.Problems, configProblem(p))
+	d.worst(fault.ExitConfig)
+}
+
+func (a *app) verdict(d *diagnosis) error {
+	d.OK = d.code == 0
+	if err := a.showDiagnosis(d); err != nil {
+		return err
+	}
+	if !d.OK {
+		return exit(d.code)
+	}
+	return nil
+}
+
+func configured(c *config.Config, name string) bool {
+	for _, s := range c.Servers {
+		if s.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// examine opens the log and starts the servers.
+func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error {
+	o := opening{only: func(s string) bool { return d.only == "" || s == d.only }}
+	err := a.withHost(ctx, o, func(ctx context.Context, h *standard.Host) error {
+		d.Log.Writable = true
+		if err := a.ready(ctx, h.Host); err != nil {
+			return err
+		}
+		status := map[string]usher.ServerStatus{}
+		for _, s := range h.Servers() {
+			status[s.Name] = s
+		}
+		for _, s := range c.Servers {
+			if d.only == "" || s.Name == d.only {
+				d.add(healthOf(s, status[s.Name]))
+			}
+		}
+		return nil
+	})
+	if fault.KindOf(err) == fault.LogUnavailable {
+		f := explain(err)
+		d.Log.Writable, d.Log.Error, d.Log.Hint = false, f.text, f.hint
+		d.worst(fault.ExitLog)
+		return nil
+	}
+	return err
+}
+
+func (d *diagnosis) add(s serverHealth) {
+	if s.State == "down" {
+		d.worst(fault.ExitUnavailable)
+	}
+	d.Servers = append(d.Servers, s)
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/sandbox"
+)
+
+func healthOf(c config.Server, s usher.ServerStatus) serverHealth {
+	h := serverHealth{
+		Name: c.Name, State: s.State, Transport: c.Transport, Target: target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
+		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample,
+	}
+	switch {
+	case c.Disabled:
+		h.State = "disabled"
+	case s.State != "up":
+		h.State, h.Error, h.Stderr, h.Era = "down", whole(s.Err), tailOf(s.Stderr), ""
+		h.Hints = hints(c, h.Stderr+"\n"+h.Error)
+	}
+	return h
+}
+
+// target is what an entry starts or reaches. Arguments may hold secrets, so they are not shown; nor is a URL's query.
+func target(c config.Server) string {
+	if c.Transport != config.TransportHTTP {
+		return c.Command
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// whole is why, with all that the cause says where a message for agents was cut.
+func whole(err error) string {
+	text := why(err)
+	if start, was := strings.CutSuffix(text, "…"); was && err != nil {
+		if cause := fault.Of(err).Cause; cause != nil && strings.HasPrefix(cause.Error(), start) {
+			return cause.Error()
+		}
+	}
+	return text
+}
+
+const maxTail = 8 // lines of standard error that are shown
+
+func tailOf(stderr string) string {
+	all := strings.Split(strings.TrimRight(stderr, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-maxTail):], "\n")
+}
+
+// hints names what a server that failed seems to miss.
+func hints(c config.Server, said string) []string {
+	if c.Transport != config.TransportStdio {
+		return nil
+	}
+	var all []string
+	for _, name := range missing(c, said) {
+		first := "set it, and pass it on"
+		if _, here := os.LookupEnv(name); here {
+			first = "it is set here, and the entry doesn't pass it on"
+		}
+		all = append(all, fmt.Sprintf(`it seems to miss the variable %s: %s: "env": {"%s": "${%s}"}`, name, first, name, name))
+	}
+	return all
+}
+
+var (
+	variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+	missed   = regexp.MustCompile(`(?i)\b(environment|env|variable|not set|unset|missing|required?s?|must be|undefined|is empty|provide|please set|export)\b`)
+	errCode  = regexp.MustCompile(`^(ERR|E|UND_ERR)_|_NOT_FOUND$`)
+	secretly = regexp.MustCompile(`_(KEY|TOKEN|SECRET|PASSWORD|URL|URI|ID|USER|HOST|DIR|PATH)$`)
+)
+
+// missing finds the variables that a server's own words name and that its environment doesn't have.
+func missing(c config.Server, said string) []string {
+	plain := map[string]string{}
+	for name := range c.Env {
+		plain[name] = ""
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(sandbox.Environ(os.Environ(), plain), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	}
+	var names []string
+	for l := range strings.Lines(said) {
+		for _, name := range variable.FindAllString(l, -1) {
+			speaks := missed.MatchString(l) || secretly.MatchString(name)
+			if speaks && !errCode.MatchString(name) && !has(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names[:min(len(names), 3)]
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/permission"
+	"github.com/usher-mcp/usher/standard"
+)
+
+// path is where the configuration is, or would be.
+func (a *app) path() string {
+	if a.configPath != "" {
+		return a.configPath
+	}
+	return config.DefaultPath(os.LookupEnv)
+}
+
+func (a *app) data() string {
+	if a.dataDir != "" {
+		return a.dataDir
+	}
+	return standard.DataDir()
+}
+
+// load reads the configuration; without a file it is empty.
+func (a *app) load() (*config.Config, error) {
+	c, err := config.Load(a.path(), os.LookupEnv)
+	if _, isProblem := errors.AsType[*config.Problem](err); err != nil && !isProblem {
+		return nil, &failure{fault.ExitConfig, err.Error(), "Or name another file with --config"}
+	}
+	return c, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// journalDir is the folder of the event log.
+func (a *app) journalDir(c *config.Config) string {
+	if c.Log.Dir != "" {
+		return c.Log.Dir
+	}
+	return standard.JournalDir(a.data())
+}
+
+// opening says what to open of a host.
+type opening struct {
+	only  func(server string) bool // nil: all servers
+	asker permission.Asker         // nil: nobody can be asked
+}
+
+// withHost opens a host for f and closes it in any case. ctx of f ends with the first signal to stop.
+func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *standard.Host) error) (err error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	h, err := standard.Open(context.WithoutCancel(ctx), standard.Options{
+		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, Watchdog: []string{exe, watchdogArg},
+	})
+	if err != nil {
+		return openFailure(err)
+	}
+	defer func() {
+		if e := h.Close(); err == nil {
+			err = e
+		}
+	}()
+	return f(ctx, h)
+}
+
+func openFailure(err error) error {
+	_, isFault := errors.AsType[*fault.Error](err)
+	_, isProblem := errors.AsType[*config.Problem](err)
+	if isFault || isProblem {
+		return err
+	}
+	return usage(err.Error(), "Name a folder that you may read with --dir")
+}
+
+// interruptible returns a context that ends with the first signal to stop; the second one ends the process. A reader of
+// our output that goes away is an error of writing, not a signal, so that what we started is ended in order.
+func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	stop, pipe := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	go func() {
+		<-stop
+		cancel()
+		if s, ok := (<-stop).(syscall.Signal); ok {
+			os.Exit(128 + int(s))
+		}
+	}()
+	return ctx, cancel
+}
+
+// notes shows the parts of the configuration that were left out.
+func (a *app) notes(problems []config.Problem) {
+	for _, p := range problems {
+		fmt.Fprintf(a.err, "%s %s\n", a.err.paint(yellow, "config:"), a.err.wrapped(line(p.Error()), len("config: ")))
+	}
+}

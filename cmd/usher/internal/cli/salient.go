@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/mcp"
+)
+
+// salientFields are the fields of an event that its line in the table shows, in order; nil: all of its data.
+func salientFields(kind string) []string {
+	switch kind {
+	case "session.started":
+		return []string{"kind", "client"}
+	case "session.ended":
+		return []string{"reason"}
+	case "model.tool_call_requested":
+		return []string{"tool", "args"}
+	case "tool.ambiguous_call":
+		return []string{"tool", "candidates"}
+	case "tool.unknown":
+		return []string{"tool", "nearest"}
+	case "permission.requested":
+		return []string{"tool", "riskAtDecision"}
+	case "permission.resolved":
+		return []string{"decision", "actor", "sourcedFrom", "rule"}
+	case "mcp.call.started":
+		return []string{"server", "method"}
+	case "mcp.call.progress":
+		return []string{"server", "progress", "total", "message"}
+	case "mcp.call.completed":
+		return []string{"server", "durationMs"}
+	case "mcp.call.failed":
+		return []string{"server", "durationMs", "kind", "message"}
+	case "tool.started":
+		return []string{"tool"}
+	case "tool.completed":
+		return []string{"tool", "isError", "resultSize", "resultPreview"}
+	case "tool.failed":
+		return []string{"tool", "reason", "message"}
+	}
+	return hostFields(kind)
+}
+
+func hostFields(kind string) []string {
+	switch kind {
+	case "mcp.server.connecting":
+		return []string{"server", "transport"}
+	case "mcp.server.connected":
+		return []string{"server", "transport", "era", "revision", "durationMs"}
+	case "mcp.server.catalog":
+		return []string{"server", "tools"}
+	case "mcp.server.crashed":
+		return []string{"server", "error"}
+	case "mcp.server.unavailable", "mcp.server.shutdown":
+		return []string{"server", "reason"}
+	case "mcp.server.stray_output":
+		return []string{"server", "stream", "count", "sample"}
+	case "mcp.server.log":
+		return []string{"server", "level", "message"}
+	case "config.loaded":
+		return []string{"sources", "servers"}
+	case "config.changed":
+		return []string{"sources"}
+	case "config.rejected":
+		return []string{"file", "line", "field", "message"}
+	case "client.connected":
+		return []string{"via", "name", "version", "era"}
+	case "client.disconnected":
+		return []string{"via", "name"}
+	case "grant.changed":
+		return []string{"what", "scope", "by"}
+	case "log.checkpoint":
+		return []string{"files", "heads"}
+	}
+	return nil
+}
+
+// salient is what a person wants to know of an event, in a line.
+func salient(e event.Event) string {
+	fields := salientFields(e.Type)
+	if fields == nil {
+		return line(string(e.Data))
+	}
+	var parts []string
+	for _, name := range fields {
+		if text := fieldText(name, mcp.Member(e.Data, name)); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+func fieldText(name string, raw json.RawMessage) string {
+	var n int
+	switch {
+	case raw == nil:
+		return ""
+	case name == "isError":
+		return "failed"
+	case name == "durationMs":
+		return string(raw) + " ms"
+	case name == "resultSize" && json.Unmarshal(raw, &n) == nil:
+		return size(n)
+	case name == "tools":
+		return string(raw) + " tools"
+	case name == "line":
+		return "line " + string(raw)
+	case name == "files", name == "heads":
+		n := 0
+		for range mcp.Elements(raw) {
+			n++
+		}
+		return plural(n, map[string]string{"files": "finished file", "heads": "session"}[name])
+	case raw[0] == '[':
+		var words []string
+		for w := range mcp.Elements(raw) {
+			words = append(words, line(mcp.Text(w)))
+		}
+		return strings.Join(words, ", ")
+	case raw[0] == '"':
+		return line(mcp.Text(raw))
+	}
+	return line(string(raw))
+}
+
+func eventStyle(e event.Event) style {
+	switch e.Type {
+	case "tool.failed", "mcp.call.failed", "mcp.server.crashed", "mcp.server.unavailable", "tool.unknown", "tool.ambiguous_call":
+		return red
+	case "config.rejected", "mcp.server.stray_output":
+		return yellow
+	case "tool.completed":
+		return green
+	case "permission.resolved":
+		if mcp.Text(mcp.Member(e.Data, "decision")) == "deny" {
+			return red
+		}
+	}
+	return ""
+}

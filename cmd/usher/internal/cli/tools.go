@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/standard"
+)
+
+func (a *app) tools() *cobra.Command {
+	var server string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "tools", Short: "List all tools, their risk and whether a call asks", Args: noArgs,
+		Long: `List the tools of all servers and the built-in ones: their name, their risk, and what
+happens with a call: allow (it runs) or ask (a person is asked first). Denied tools are hidden
+from agents and left out here without --all.`,
+		Example: "  usher tools\n  usher tools --server fs --json",
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.listTools(ctx, server, all)
+		}),
+	}
+	cmd.Flags().StringVar(&server, "server", "", "only the tools of this `NAME`")
+	cmd.Flags().BoolVar(&all, "all", false, "also the tools that a rule denies")
+	a.jsonFlag(cmd, "print a JSON array")
+	return cmd
+}
+
+func (a *app) listTools(ctx context.Context, server string, all bool) error {
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	o := opening{}
+	if server != "" {
+		if err := usable(c, server); err != nil {
+			return err
+		}
+		o.only = func(name string) bool { return name == server }
+	}
+	return a.withHost(ctx, o, func(ctx context.Context, h *standard.Host) error {
+		if err := a.ready(ctx, h.Host); err != nil {
+			return err
+		}
+		s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: "usher tools"})
+		if err != nil {
+			return err
+		}
+		defer s.Close("closed")
+		tools := s.Tools
+		if all {
+			tools = s.AllTools
+		}
+		return a.showTools(h, tools(), server)
+	})
+}
+
+// usable finds out why a server that a person names can't be started: nobody configured it, or its entry is off.
+func usable(c *config.Config, server string) error {
+	for _, s := range c.Servers {
+		switch {
+		case s.Name != server:
+		case s.Disabled:
+			return &failure{fault.ExitUnavailable, fmt.Sprintf("server %s is disabled (%s:%d)", server, s.File, s.Line),
+				`Remove "disabled": true from its entry`}
+		default:
+			return nil
+		}
+	}
+	if p := leftOut(c, server); p != nil {
+		return p
+	}
+	text := fmt.Sprintf("no server is called %q", server)
+	if near := nearest(server, serverNames(c)); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return usage(text, "Servers are configured in "+c.Path+"; see: usher help config")
+}
+
+// leftOut is the first problem that cost the entry of a server.
+func leftOut(c *config.Config, server string) *config.Problem {
+	for _, s := range c.Servers {
+		if s.Name == server {
+			return nil
+		}
+	}
+	for i, p := range c.Problems {
+		if fieldServer(p.Field) == server {
+			return &c.Problems[i]
+		}
+	}
+	return nil
+}
+
+func serverNames(c *config.Config) []string {
+	var names []string
+	for _, s := range c.Servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// toolJSON is a tool as --json shows it.
+type toolJSON struct {
+	Name        string          `json:"name"`
+	Model       string          `json:"model"`  // its name toward models
+	Server      string          `json:"server"` // empty: built in
+	Risk        string          `json:"risk"`
+	Effect      string          `json:"effect"`
+	Description string          `json:"description"`
+	Hash        string          `json:"hash"`
+	Definition  json.RawMessage `json:"definition"`
+}
+
+func (a *app) showTools(h *standard.Host, tools []usher.Tool, server string) error {
+	rows := []toolJSON{}
+	for _, t := range tools {
+		if server == "" || t.Server == server {
+			rows = append(rows, toolJSON{t.Name, t.Model, t.Server, t.Risk.String(), t.Effect.String(), t.Description, t.Hash, t.Definition})
+		}
+	}
+	if a.json {
+		if err := writeJSON(a.out, rows); err != nil {
+			return err
+		}
+	} else if len(rows) > 0 {
+		t := table{head: []string{"TOOL", "RISK", "CALL", "DESCRIPTION"}}
+		for _, r := range rows {
+			t.add(cell{line(r.Name), bold}, cell{r.Risk, riskStyle(r.Risk)}, cell{r.Effect, effectStyle(r.Effect)}, cell{firstLine(r.Description), ""})
+		}
+		t.print(a.out)
+	}
+	a.notes(h.Problems)
+	failed := a.showFailed(h.Servers())
+	switch {
+	case failed && server != "":
+		return exit(fault.ExitUnavailable)
+	case !exists(h.ConfigPath):
+		fmt.Fprintf(a.err, "no servers: there is no %s\n  To write one, see: usher help config\n", line(h.ConfigPath))
+	}
+	return nil
+}
+
+// showFailed names the servers that didn't come up, and reports whether there were any.
+func (a *app) showFailed(servers []usher.ServerStatus) bool {
+	failed := false
+	for _, s := range servers {
+		if s.State != "down" {
+			continue
+		}
+		failed = true
+		name := line(s.Name)
+		reason := wrap(cut(line(why(s.Err)), maxReason), width(name)+2, 2, a.err.width())
+		fmt.Fprintf(a.err, "%s %s\n  To see why, run: usher doctor %s\n", a.err.paint(red, name+":"), reason, line(shellWord(s.Name)))
+	}
+	return failed
+}
+
+// maxReason is how much of a reason a list shows; doctor shows all.
+const maxReason = 120
+
+// why is the reason alone; the server is named beside it.
+func why(err error) string {
+	if err == nil {
+		return "it ended"
+	}
+	f := fault.Of(err)
+	switch {
+	case f.Detail == "" && f.Cause != nil:
+		return f.Cause.Error()
+	case f.Detail == "":
+		return string(f.Kind)
+	case f.Hint != "":
+		return f.Detail + ". " + f.Hint
+	}
+	return f.Detail
+}

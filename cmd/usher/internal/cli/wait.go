@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/usher-mcp/usher"
+)
+
+const (
+	blink    = 200 * time.Millisecond
+	patience = time.Second // after which something that isn't a terminal hears what is waited for
+)
+
+// progress is a line on standard error that comes and goes in a terminal.
+type progress struct {
+	to *terminal
+
+	mu    sync.Mutex
+	quiet bool
+	shown bool
+	last  string
+}
+
+// show replaces the line; where there is no terminal it says each text once.
+func (p *progress) show(text, more string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.quiet:
+	case p.to.tty:
+		fmt.Fprint(p.to, "\r\x1b[K"+p.to.paint(dim, cut(text+more, p.to.width()-1)))
+		p.shown = true
+	case text != p.last:
+		fmt.Fprintln(p.to, text)
+	}
+	p.last = text
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.to, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// hold keeps the line away until release, while a person is asked.
+func (p *progress) hold() (release func()) {
+	p.clear()
+	p.set(true)
+	return func() { p.set(false) }
+}
+
+func (p *progress) set(quiet bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = quiet
+}
+
+// while shows text, and for how long already, until done is closed.
+func (p *progress) while(done <-chan struct{}, text func() string) {
+	begun := time.Now()
+	tick := time.NewTicker(blink)
+	defer tick.Stop()
+	defer p.clear()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		passed := time.Since(begun)
+		if t := text(); t != "" && (p.to.tty || passed >= patience) {
+			p.show(t, fmt.Sprintf(" %d s", int(passed.Seconds())))
+		}
+	}
+}
+
+// ready waits until each server has come up or failed. It is bounded by their start time-outs.
+func (a *app) ready(ctx context.Context, h *usher.Host) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Ready(ctx)
+	}()
+	p := &progress{to: a.err}
+	p.while(done, func() string { return startingText(h.Servers()) })
+	return ctx.Err()
+}
+
+func startingText(servers []usher.ServerStatus) string {
+	var names []string
+	for _, s := range servers {
+		if s.State == "starting" || s.State == "idle" {
+			names = append(names, line(s.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "starting " + strings.Join(names, ", ") + " …"
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/standard"
+)
+
+// welcome is the start screen. It waits for the servers, but not long.
+func (a *app) welcome(ctx context.Context, h *standard.Host, log, url string) {
+	w := a.err
+	fmt.Fprintf(w, "\n  %s %s   %s\n\n", w.paint(bold, "usher"), usher.Version, w.paint(cyan, url))
+	look, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	_ = a.ready(look, h.Host) // what isn't there yet is shown as such
+	if ctx.Err() != nil {
+		return
+	}
+	a.welcomeServers(h)
+	a.welcomeRow("built in", a.builtins(h), "")
+	a.welcomeRow("", "for files in "+h.Dir, dim)
+	if exists(h.ConfigPath) {
+		a.welcomeRow("config", h.ConfigPath, "")
+	}
+	a.welcomeRow("log", log, "")
+	a.connect(url)
+	fmt.Fprintf(w, "\n  %s\n\n", w.paint(dim, "Ctrl-C stops it"))
+	a.notes(h.Problems)
+}
+
+const welcomeIndent = 2 + 9 + 1
+
+func (a *app) welcomeRow(name, text string, c style) {
+	fmt.Fprintf(a.err, "  %s %s\n", a.err.paint(dim, pad(name, 9)), a.err.paint(c, a.err.wrapped(line(text), welcomeIndent)))
+}
+
+func (a *app) welcomeServers(h *standard.Host) {
+	servers := h.Servers()
+	if len(servers) == 0 {
+		a.welcomeNone(h)
+		return
+	}
+	widest := 0
+	for _, s := range servers {
+		widest = max(widest, width(line(s.Name)))
+	}
+	for i, s := range servers {
+		head := ""
+		if i == 0 {
+			head = "servers"
+		}
+		a.welcomeServer(pad(head, 9), s, widest)
+	}
+}
+
+func (a *app) welcomeServer(head string, s usher.ServerStatus, widest int) {
+	sign, text, next := a.err.paint(green, good), plural(s.Tools, "tool"), ""
+	switch s.State {
+	case "down", "closed":
+		sign, text, next = a.err.paint(red, bad), cut(line(why(s.Err)), maxReason), "usher doctor "+line(shellWord(s.Name))
+	case "starting", "idle":
+		sign, text = a.err.paint(yellow, "…"), "still starting"
+	}
+	indent := welcomeIndent + 2 + widest + 2
+	fmt.Fprintf(a.err, "  %s %s %s  %s\n", a.err.paint(dim, head), sign, pad(line(s.Name), widest), a.err.wrapped(text, indent))
+	if next != "" {
+		fmt.Fprintf(a.err, "%s%s\n", strings.Repeat(" ", indent), a.err.paint(dim, next))
+	}
+}
+
+// welcomeNone says where a configuration was looked for and what a first one looks like.
+func (a *app) welcomeNone(h *standard.Host) {
+	if exists(h.ConfigPath) {
+		a.welcomeRow("servers", "none in the config", yellow)
+		return
+	}
+	a.welcomeRow("servers", "none: there is no "+h.ConfigPath, yellow)
+	a.welcomeRow("", "a first one looks like this:", dim)
+	for l := range strings.Lines(firstConfig) {
+		fmt.Fprintf(a.err, "            %s\n", a.err.paint(dim, strings.TrimRight(l, "\n")))
+	}
+}
+
+func (a *app) builtins(h *standard.Host) string {
+	s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: "usher serve"})
+	if err != nil {
+		return err.Error()
+	}
+	defer s.Close("closed")
+	var names []string
+	for _, t := range s.Tools() {
+		if t.Server == "" {
+			names = append(names, strings.TrimPrefix(t.Name, "local."))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// connect says how an agent gets here. What is there to be copied is never broken.
+func (a *app) connect(url string) {
+	w := a.err
+	ways := [][2]string{
+		{"Claude Code", "claude mcp add --transport http usher " + url},
+		{"others", `{"mcpServers": {"usher": {"type": "http", "url": "` + url + `"}}}`},
+		{"over stdio", `{"mcpServers": {"usher": {"command": "usher", "args": ["stdio"]}}}`},
+	}
+	fmt.Fprintf(w, "\n  %s\n", w.paint(bold, "Connect an agent"))
+	folded := w.width() > 0 && w.width() < roomy
+	for _, way := range ways {
+		name := pad(way[0], 11) + "  "
+		if folded {
+			name = way[0] + "\n      "
+		}
+		fmt.Fprintf(w, "    %s%s\n", name, w.paint(cyan, way[1]))
+	}
+}
