@@ -24,11 +24,22 @@ var encoding = json.JoinOptions(
 
 // Encode appends d to dst as one JSON object on one line: fields in the order of the struct, no HTML escapes, invalid
 // UTF-8 replaced by U+FFFD, a raw part as it came but for the white space between its tokens. It fails if a raw part
-// is not one JSON value; then what dst holds from its old end on is undefined.
+// is not one JSON value; then what dst holds from its old end on is undefined. Of the events of a call only the
+// outline of raw parts is looked at, for speed: their maker has parsed them.
 func Encode(dst *bytes.Buffer, d Data) error {
 	if v := reflect.ValueOf(d); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("an event without data")
 	}
+	if a, ok := d.(appender); ok {
+		if b, ok := a.appendJSON(dst.AvailableBuffer()); ok {
+			dst.Write(b)
+			return nil
+		}
+	}
+	return encodeReflect(dst, d)
+}
+
+func encodeReflect(dst *bytes.Buffer, d Data) error {
 	start := dst.Len()
 	if err := json.MarshalWrite(dst, d, encoding); err != nil {
 		return fmt.Errorf("encode %s: %w", d.Type(), err)
