@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,12 +56,22 @@ func isolate() {
 	// Caught and not ignored: an ignored signal would stay ignored in the child.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
 		syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
+	resetReserved()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	syscall.CloseOnExec(3)
 	syscall.CloseOnExec(4)
 	// Whatever our own parent left open; old kernels can't.
 	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	_ = syscall.Chdir("/")
+}
+
+// resetReserved sets the two signals that the C library keeps for itself, and that os/signal therefore leaves alone, to
+// their default: a parent may have left them ignored.
+func resetReserved() {
+	var byDefault [4]uint64 // the kernel's struct sigaction; zero is SIG_DFL
+	for _, number := range []uintptr{32, 33} {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, number, uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	}
 }
 
 // dropStdio gives up the child's pipes, so that they end with the tree. The
