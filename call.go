@@ -10,6 +10,7 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
 )
 
 const (
@@ -29,7 +30,14 @@ func (c *call) add(d event.Data) { c.events = append(c.events, d) }
 func (c *call) flush(ctx context.Context) (event.Mark, error) {
 	events := c.events
 	c.events = c.events[:0]
-	return c.s.h.o.Log.Append(ctx, c.s.id, events...)
+	mark, err := c.s.h.o.Log.Append(ctx, c.s.id, events...)
+	if failed := &c.s.h.logFailed; failed.Load() != (err != nil) {
+		failed.Store(err != nil)
+	}
+	if err != nil {
+		return mark, logUnavailable(err)
+	}
+	return mark, nil
 }
 
 // timeout is how long the server may have the call.
@@ -38,6 +46,44 @@ func (s *Session) timeout(c *call) time.Duration {
 		return d
 	}
 	return s.o.CallTimeout
+}
+
+// sending is the last moment before a byte leaves. A call above a read has its events in the log then, as durable as
+// the log makes them. Those of a read may be written while the server works, unless the log has failed before.
+func (c *call) sending(ctx context.Context, req *mcp.Message) error {
+	if !c.isLocal() {
+		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: c.sentArgs(req)})
+	}
+	c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
+	killpoint.At("call.sending")
+	h := c.s.h
+	if c.risk > permission.Read || c.isLocal() || h.logFailed.Load() {
+		if err := c.started(); err != nil {
+			return err
+		}
+	}
+	if c.risk > permission.Read {
+		if err := h.o.Log.Wait(ctx, c.mark); err != nil {
+			return logUnavailable(err)
+		}
+	}
+	c.clock.start(h.o.Clock)
+	killpoint.At("call.started.durable")
+	return nil
+}
+
+// started puts the events up to tool.started into the log, once, whoever comes first.
+func (c *call) started() error {
+	c.once.Do(func() {
+		c.mark, c.logErr = c.flush(context.Background())
+		killpoint.At("call.started.queued")
+	})
+	return c.logErr
+}
+
+func logUnavailable(err error) error {
+	e := fault.Of(err)
+	return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: e.Detail, Hint: e.Hint}
 }
 
 // finish ends the call in the log and waits until that is durable: what was answered is in the log. A log that fails
@@ -117,23 +163,28 @@ func (w *stopwatch) ms() int64 {
 // progressEvery is the least time between two progress events of one call.
 const progressEvery = 250 * time.Millisecond
 
-// watchProgress records a call's progress on its way to the caller.
-func (s *Session) watchProgress(c *call) mcp.Peer {
+// asPeer is the peer that the server sees: it records the call's progress on its way to the caller.
+func (c *call) asPeer() mcp.Peer {
 	if c.isLocal() {
 		return c.peer
 	}
-	return &progressPeer{Peer: c.peer, c: c}
+	return &callPeer{Peer: c.peer, c: c}
 }
 
-type progressPeer struct {
+type callPeer struct {
 	mcp.Peer
 	c    *call
 	mu   sync.Mutex
 	last time.Time
 }
 
-func (p *progressPeer) Notify(ctx context.Context, m *mcp.Message) {
-	if m.Method == mcp.NotifyProgress && p.due() {
+var _ mcp.SentPeer = (*callPeer)(nil)
+
+// Sent uses the time that the server takes: what a read has for the log until then needn't be there before.
+func (p *callPeer) Sent() { _ = p.c.started() }
+
+func (p *callPeer) Notify(ctx context.Context, m *mcp.Message) {
+	if m.Method == mcp.NotifyProgress && p.due() && p.c.started() == nil {
 		_, _ = p.c.s.h.o.Log.Append(ctx, p.c.s.id, event.CallProgress{
 			Server: p.c.tool.Server, ToolCallID: p.c.id, Progress: mcp.Member(m.Params, "progress"),
 			Total: mcp.Member(m.Params, "total"), Message: mcp.Text(mcp.Member(m.Params, "message")),
@@ -142,7 +193,7 @@ func (p *progressPeer) Notify(ctx context.Context, m *mcp.Message) {
 	p.Peer.Notify(ctx, m)
 }
 
-func (p *progressPeer) due() bool {
+func (p *callPeer) due() bool {
 	now := p.c.s.h.o.Clock()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,7 +38,7 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 // ask waits for a person. The question is in the log before it is shown.
 func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resolved event.PermissionResolved) error {
 	if _, err := c.flush(ctx); err != nil {
-		return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: fault.Of(err).Detail}
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

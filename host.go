@@ -65,6 +65,8 @@ type Host struct {
 	listed  atomic.Pointer[listing]
 	open    sync.WaitGroup // sessions that have not ended
 
+	logFailed atomic.Bool // the last Append failed
+
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*Session]struct{}

@@ -3,6 +3,7 @@ package usher
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
@@ -40,6 +41,9 @@ type call struct {
 
 	events []event.Data // not yet in the log; they go in together, in order
 	clock  stopwatch    // runs while the server has the call
+	once   sync.Once    // guards the flush of all events up to tool.started
+	mark   event.Mark   // of these
+	logErr error        // why the log didn't take them
 	answer *mcp.Message
 }
 
@@ -73,24 +77,10 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(c))
 	defer cancel()
-	c.answer, err = c.server.Do(ctx, req, s.watchProgress(c), func() error {
-		if !c.isLocal() {
-			c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: c.sentArgs(req)})
-		}
-		c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
-		killpoint.At("call.sending")
-		mark, err := c.flush(ctx)
-		killpoint.At("call.started.queued")
-		if err == nil && c.risk > permission.Read {
-			err = s.h.o.Log.Wait(ctx, mark)
-		}
-		if err != nil {
-			return &fault.Error{Kind: fault.LogUnavailable, Cause: err, Detail: fault.Of(err).Detail, Hint: fault.Of(err).Hint}
-		}
-		c.clock.start(s.h.o.Clock)
-		killpoint.At("call.started.durable")
-		return nil
-	})
+	c.answer, err = c.server.Do(ctx, req, c.asPeer(), func() error { return c.sending(ctx, req) })
+	if e := c.started(); err == nil && e != nil {
+		c.answer, err = nil, e
+	}
 	return err
 }
 
