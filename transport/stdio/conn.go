@@ -30,8 +30,10 @@ type conn struct {
 	strays strays
 
 	// Receive's alone.
-	in  *frames
-	end error
+	in      *frames
+	end     error
+	armed   context.Context // whose end ends the read under way
+	release func()
 }
 
 var (
@@ -74,12 +76,24 @@ func (c *conn) read(ctx context.Context) (frame, error) {
 	if c.in.ready() {
 		return c.in.next()
 	}
-	defer interrupt(ctx, readDeadline(c.proc.Stdout()))()
+	if c.armed != ctx { // Receive is mostly called with one context for the life of the Conn
+		c.disarm()
+		c.armed, c.release = ctx, interrupt(ctx, readDeadline(c.proc.Stdout()))
+	}
 	return c.in.next()
+}
+
+// disarm lets go of the context that ends reads.
+func (c *conn) disarm() {
+	if c.armed != nil {
+		c.release()
+		c.armed, c.release = nil, nil
+	}
 }
 
 // finish ends the process, if it still runs, and says how it ended.
 func (c *conn) finish(readErr error) error {
+	c.disarm()
 	if !c.closed.Load() && c.broken.Load() == nil {
 		within(c.proc.Done(), exitGrace)
 	}

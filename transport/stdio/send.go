@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
@@ -50,9 +51,14 @@ func (c *conn) write(ctx context.Context, line []byte) error {
 		return notSent(broken)
 	}
 	stdin := c.proc.Stdin()
-	release := interrupt(ctx, writeDeadline(stdin))
-	n, err := stdin.Write(line)
-	release()
+	n, err := writeNow(stdin, line)
+	if n < len(line) && err == nil {
+		release := interrupt(ctx, writeDeadline(stdin))
+		var more int
+		more, err = stdin.Write(line[n:])
+		release()
+		n += more
+	}
 	if err == nil {
 		return nil
 	}
@@ -70,6 +76,25 @@ func (c *conn) write(ctx context.Context, line []byte) error {
 	c.broken.Store(broken)
 	go c.proc.Stop() // bounded; Close and Receive wait for it
 	return broken
+}
+
+// writeNow writes what a pipe takes without waiting, which is nearly always all. Only the rest needs to be interruptible.
+func writeNow(w any, line []byte) (n int, err error) {
+	s, ok := w.(syscall.Conn)
+	if !ok {
+		return 0, nil
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return 0, nil // Write tells why
+	}
+	if e := raw.Write(func(fd uintptr) bool {
+		n, err = syscall.Write(int(fd), line)
+		return true
+	}); e != nil || err != nil {
+		return 0, nil
+	}
+	return n, nil
 }
 
 // brokenError is how a connection ends that wrote half a message.
