@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -44,7 +45,10 @@ func (f *folder) read(ctx context.Context, a readArgs) (*output, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	r := &lineReader{ctx: ctx, in: bufio.NewReaderSize(file, piece)}
+	in := pieces.Get().(*bufio.Reader)
+	defer giveBack(in)
+	in.Reset(file)
+	r := &lineReader{ctx: ctx, in: in}
 	if isBinary(r.in) {
 		return nil, fmt.Errorf("%s is a binary file of %d bytes, which is not shown as text", show(name), info.Size())
 	}
@@ -60,6 +64,14 @@ func (f *folder) read(ctx context.Context, a readArgs) (*output, error) {
 		return nil, f.explain(name, err)
 	}
 	return p.output(name, info.Size()), nil
+}
+
+// pieces are the buffers that files are read through; making one costs more than reading a small file.
+var pieces = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, piece) }}
+
+func giveBack(in *bufio.Reader) {
+	in.Reset(nil)
+	pieces.Put(in)
 }
 
 func (a readArgs) lines() (offset, limit int, err error) {

@@ -171,7 +171,9 @@ func (s *search) file(ctx context.Context, name string) error {
 		return nil
 	}
 	defer func() { _ = file.Close() }()
-	in := bufio.NewReaderSize(io.LimitReader(file, maxSearched), piece)
+	in := pieces.Get().(*bufio.Reader)
+	defer giveBack(in)
+	in.Reset(io.LimitReader(file, maxSearched))
 	if isBinary(in) {
 		s.skipped++
 		return nil
