@@ -36,6 +36,13 @@ type pooled struct {
 // Validate reports why b is not one JSON value that every reader understands alike: not JSON, a key twice in one
 // object at any depth, invalid UTF-8, or nesting deeper than MaxDepth. It doesn't bound the length: callers do, before.
 func Validate(b []byte) error {
+	if (&quick{b: b}).accepts() {
+		return nil
+	}
+	return strict(b)
+}
+
+func strict(b []byte) error {
 	if err := checkDepth(b); err != nil {
 		return err
 	}
