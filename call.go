@@ -1,7 +1,11 @@
 package usher
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -27,58 +31,61 @@ func (c *call) isLocal() bool { return c.tool != nil && c.tool.Server == "" }
 func (c *call) add(d event.Data) { c.events = append(c.events, d) }
 
 // flush hands the events so far to the log. Events that it doesn't take are dropped: the call is refused then.
-func (c *call) flush(ctx context.Context) (event.Mark, error) {
+func (c *call) flush() (event.Mark, error) {
 	events := c.events
 	c.events = c.events[:0]
-	mark, err := c.s.h.o.Log.Append(ctx, c.s.id, events...)
-	if failed := &c.s.h.logFailed; failed.Load() != (err != nil) {
-		failed.Store(err != nil)
-	}
+	mark, err := c.s.h.o.Log.Append(context.Background(), c.s.id, events...)
 	if err != nil {
 		return mark, logUnavailable(err)
 	}
 	return mark, nil
 }
 
-// timeout is how long the server may have the call.
+// timeout is how long the server may have the call: what its entry says, within what the session was given.
 func (s *Session) timeout(c *call) time.Duration {
-	if d, ok := s.h.limits[c.tool.Server]; ok {
-		return d
+	own, ok := s.h.limits[c.tool.Server]
+	switch {
+	case !ok:
+		return cmp.Or(s.o.CallTimeout, defaultCallTimeout)
+	case s.o.CallTimeout > 0:
+		return min(own, s.o.CallTimeout)
 	}
-	return s.o.CallTimeout
+	return own
 }
 
-// sending is the last moment before a byte leaves. A call above a read has its events in the log then, as durable as
-// the log makes them. Those of a read may be written while the server works, unless the log has failed before.
+// sending is the last moment before a byte leaves: the log has all events up to tool.started, and for a call above a
+// read they are durable. The clock runs from the first of them, so that whatever happens next has its end in the log.
 func (c *call) sending(ctx context.Context, req *mcp.Message) error {
+	h := c.s.h
 	if !c.isLocal() {
-		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: c.sentArgs(req)})
+		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: shown(c.sentArgs(req))})
 	}
 	c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
 	killpoint.At("call.sending")
-	h := c.s.h
-	if c.risk > permission.Read || c.isLocal() || h.logFailed.Load() {
-		if err := c.started(); err != nil {
-			return err
-		}
-	}
-	if c.risk > permission.Read {
-		if err := h.o.Log.Wait(ctx, c.mark); err != nil {
-			return logUnavailable(err)
-		}
+	mark, err := c.flush()
+	if err != nil {
+		return err
 	}
 	c.clock.start(h.o.Clock)
+	killpoint.At("call.started.queued")
+	if c.risk > permission.Read {
+		if err := h.o.Log.Wait(ctx, mark); err != nil {
+			return waitFailed(ctx, err)
+		}
+	}
 	killpoint.At("call.started.durable")
 	return nil
 }
 
-// started puts the events up to tool.started into the log, once, whoever comes first.
-func (c *call) started() error {
-	c.once.Do(func() {
-		c.mark, c.logErr = c.flush(context.Background())
-		killpoint.At("call.started.queued")
-	})
-	return c.logErr
+// waitFailed tells a log that fails from a caller that left.
+func waitFailed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil:
+		return logUnavailable(err)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &fault.Error{Kind: fault.Timeout, Detail: "the event log took too long", Cause: err}
+	}
+	return &fault.Error{Kind: fault.Cancelled, Detail: "before it was sent", Cause: err}
 }
 
 func logUnavailable(err error) error {
@@ -96,7 +103,7 @@ func (s *Session) finish(ctx context.Context, c *call, err error) (*mcp.Message,
 		err = c.failed(err)
 	}
 	killpoint.At("call.finishing")
-	if mark, e := c.flush(ctx); e == nil {
+	if mark, e := c.flush(); e == nil {
 		killpoint.At("call.finished.queued")
 		_ = s.h.o.Log.Wait(ctx, mark)
 	}
@@ -109,7 +116,7 @@ func (c *call) completed() {
 		c.add(event.CallCompleted{Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms()})
 	}
 	c.add(event.ToolCompleted{
-		Tool: c.name, ToolCallID: c.id, ResultPreview: preview(c.answer.Result), ResultSize: len(c.answer.Result),
+		Tool: c.name, ToolCallID: c.id, ResultPreview: c.s.h.preview(c.answer.Result), ResultSize: len(c.answer.Result),
 		IsError: mcp.IsError(c.answer.Result),
 	})
 }
@@ -121,6 +128,9 @@ func (c *call) failed(err error) error {
 	if c.tool != nil {
 		e.Server = c.tool.Server
 	}
+	if e.Hint == "" {
+		e.Hint = c.nextStep(e.Kind)
+	}
 	text := e.Text(fault.English)
 	if c.clock.running() && !c.isLocal() {
 		c.add(event.CallFailed{
@@ -131,16 +141,44 @@ func (c *call) failed(err error) error {
 	return &e
 }
 
-// preview is the part of a result that a person reads in the log: its text, else the raw result.
-func preview(result []byte) string {
-	text := mcp.ResultText(result)
+// nextStep is the hint for a failure that brought none.
+func (c *call) nextStep(k fault.Kind) string {
+	switch k {
+	case fault.TooLarge:
+		return "Ask it for less, such as a page or a part"
+	case fault.Unavailable, fault.Restarted, fault.Protocol, fault.Auth:
+		if c.tool != nil && !c.isLocal() {
+			return "To see why, run: " + c.s.h.o.Command + " doctor " + shellQuote(c.tool.Server)
+		}
+	}
+	return ""
+}
+
+// preview is the part of a result that a person reads in the log: its text, else the raw result. Secrets are taken out
+// before it is cut, lest the cut leave half of one.
+func (h *Host) preview(result []byte) string {
+	text := mcp.ResultPreview(result, maxPreview+1)
 	if text == "" {
 		text = string(result[:min(len(result), maxPreview+1)])
 	}
 	if len(text) > maxPreview {
-		text = text[:cutPreview]
+		text = h.redact(text)
+		text = text[:min(len(text), cutPreview)]
 	}
 	return strings.ToValidUTF8(text, "")
+}
+
+// redactedCut is what an event shows of text that a server chose.
+func (h *Host) redactedCut(text string) string {
+	return mcp.Cut(h.redact(text[:min(len(text), maxPreview)]), cutPreview)
+}
+
+// shown is what an event shows of JSON that others chose: the whole up to 8 KiB, else its beginning as a string.
+func shown(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= maxPreview {
+		return raw
+	}
+	return mcp.Quote(fmt.Sprintf("%s… [%d bytes]", strings.ToValidUTF8(string(raw[:cutPreview]), ""), len(raw)))
 }
 
 // stopwatch measures how long a server had a call.
@@ -168,32 +206,36 @@ func (c *call) asPeer() mcp.Peer {
 	if c.isLocal() {
 		return c.peer
 	}
-	return &callPeer{Peer: c.peer, c: c}
+	return &progressPeer{Peer: c.peer, c: c}
 }
 
-type callPeer struct {
+type progressPeer struct {
 	mcp.Peer
 	c    *call
 	mu   sync.Mutex
 	last time.Time
 }
 
-var _ mcp.SentPeer = (*callPeer)(nil)
-
-// Sent uses the time that the server takes: what a read has for the log until then needn't be there before.
-func (p *callPeer) Sent() { _ = p.c.started() }
-
-func (p *callPeer) Notify(ctx context.Context, m *mcp.Message) {
-	if m.Method == mcp.NotifyProgress && p.due() && p.c.started() == nil {
-		_, _ = p.c.s.h.o.Log.Append(ctx, p.c.s.id, event.CallProgress{
-			Server: p.c.tool.Server, ToolCallID: p.c.id, Progress: mcp.Member(m.Params, "progress"),
-			Total: mcp.Member(m.Params, "total"), Message: mcp.Text(mcp.Member(m.Params, "message")),
+func (p *progressPeer) Notify(ctx context.Context, m *mcp.Message) {
+	if m.Method == mcp.NotifyProgress && p.due() {
+		h := p.c.s.h
+		_, _ = h.o.Log.Append(ctx, p.c.s.id, event.CallProgress{
+			Server: p.c.tool.Server, ToolCallID: p.c.id, Progress: number(mcp.Member(m.Params, "progress")),
+			Total: number(mcp.Member(m.Params, "total")), Message: h.redactedCut(mcp.Text(mcp.Member(m.Params, "message"))),
 		})
 	}
 	p.Peer.Notify(ctx, m)
 }
 
-func (p *callPeer) due() bool {
+// number keeps what is one; a server may send anything.
+func number(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || len(raw) > 32 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return json.RawMessage("0")
+	}
+	return raw
+}
+
+func (p *progressPeer) due() bool {
 	now := p.c.s.h.o.Clock()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,23 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/router"
+	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/permission"
 )
 
-// decide checks the arguments and then lets the call in or keeps it out. Each decision is in the log with its reason.
+// decide lets the call in or keeps it out, after its arguments are checked. Each decision is in the log with its
+// reason. A tool that is denied, and so hidden, doesn't tell what arguments it takes.
 func (s *Session) decide(ctx context.Context, c *call) error {
-	if err := c.tool.Check(c.args); err != nil {
-		return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
+	d := s.decision(c.tool, c.risk)
+	if d.Effect != permission.Deny {
+		if err := c.tool.Check(c.args); err != nil {
+			return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
+		}
 	}
-	d := s.h.o.Policy().Decide(permission.Call{
-		Target: c.tool.Target, Risk: c.risk, Builtin: c.tool.Builtin, Granted: s.granted(c.tool),
-	})
 	c.add(event.PermissionRequested{
-		ToolCallID: c.id, Tool: c.name, Args: c.args, RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
+		ToolCallID: c.id, Tool: c.name, Args: shown(c.args), RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
 	})
 	resolved := event.PermissionResolved{ToolCallID: c.id, Decision: "deny", Actor: d.Actor, SourcedFrom: d.SourcedFrom, Rule: pattern(d.Rule)}
 	switch d.Effect {
@@ -35,16 +38,34 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 	return s.ask(ctx, c, d, resolved)
 }
 
+func (s *Session) decision(t *router.Tool, risk permission.Risk) permission.Decision {
+	return s.h.o.Policy().Decide(permission.Call{
+		Target: t.Target, Model: t.Model, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t),
+	})
+}
+
+// stillSo reports what changed while a question was open: an answer is about the tool and the rules that were shown.
+func (s *Session) stillSo(c *call) error {
+	now, err := s.h.router.Table().Resolve(c.tool.Model, nil)
+	switch {
+	case err != nil || now.Target != c.tool.Target || now.Hash != c.tool.Hash:
+		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "the tool changed while the question was open", Hint: "Call again"}
+	case s.decision(now, c.risk).Effect == permission.Deny:
+		return &fault.Error{Kind: fault.PermissionDenied, Detail: "a rule denies it since the question was asked"}
+	}
+	return nil
+}
+
 // ask waits for a person. The question is in the log before it is shown.
 func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resolved event.PermissionResolved) error {
-	if _, err := c.flush(ctx); err != nil {
+	if _, err := c.flush(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.h.ctx, cancel)()
 	answer, err := s.asker().Ask(ctx, permission.Question{
-		ToolCallID: c.id, Session: s.id, Client: s.o.Client, Target: c.tool.Target, Title: c.tool.Def.Description,
+		ToolCallID: c.id, Session: s.id, Client: s.o.Client, Target: c.tool.Target, Title: mcp.Cut(c.tool.Def.Description, router.MaxDescription),
 		Args: c.args, Risk: c.risk, Rule: d.Rule,
 	})
 	if err == nil {
@@ -54,18 +75,23 @@ func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resol
 	switch {
 	case errors.Is(err, permission.ErrNobody):
 		c.add(resolved)
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "its risk is " + c.risk.String(), Hint: allowHint(c)}
+		return &fault.Error{Kind: fault.ApprovalRequired, Detail: askedBecause(c, d.Rule), Hint: allowHint(c, d.Rule)}
 	case errors.Is(err, context.Canceled):
 		c.add(resolved)
 		return &fault.Error{Kind: fault.Cancelled, Detail: "nobody had answered yet", Cause: err}
 	case err != nil:
 		resolved.Actor = "timeout"
 		c.add(resolved)
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "nobody answered", Hint: allowHint(c), Cause: err}
+		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "nobody answered", Hint: allowHint(c, d.Rule), Cause: err}
 	case !answer.Allow:
 		resolved.SourcedFrom = d.SourcedFrom
 		c.add(resolved)
 		return &fault.Error{Kind: fault.PermissionDenied, Detail: "a person said no"}
+	}
+	if err := s.stillSo(c); err != nil {
+		resolved.SourcedFrom = d.SourcedFrom
+		c.add(resolved)
+		return err
 	}
 	resolved.Decision = "allow"
 	s.grant(c, answer.Scope, &resolved)
@@ -90,7 +116,7 @@ func (s *Session) grant(c *call, scope permission.Scope, resolved *event.Permiss
 		return
 	}
 	resolved.SourcedFrom = "always_allow"
-	c.add(event.GrantChanged{What: c.name, Scope: "always", Hash: c.tool.Hash, By: resolved.Via})
+	c.add(event.GrantChanged{What: c.name, Scope: "always", By: resolved.Via}) // a rule: not bound to the definition
 }
 
 // granted reports whether the tool, as it is defined now, was allowed for this session.
@@ -111,18 +137,35 @@ func (s *Session) asker() permission.Asker {
 // hidden returns a function that tells the tools that a deny rule reaches.
 func (s *Session) hidden() func(*router.Tool) bool {
 	policy := s.h.o.Policy()
-	return func(t *router.Tool) bool { return policy.Denied(t.Target) }
+	return func(t *router.Tool) bool { return policy.Denied(t.Target, t.Model) }
 }
 
-// allowHint names the command that would let the call in.
-func allowHint(c *call) string {
-	if c.risk >= permission.Destructive {
-		return fmt.Sprintf("To allow this tool as it is defined now, run: usher allow '%s' --risk write", c.name)
+// allowHint names the command that would let the call in, and says what it would mean.
+func allowHint(c *call, r *permission.Rule) string {
+	usher, name := c.s.h.o.Command, shellQuote(c.name)
+	switch {
+	case r != nil && r.Note != "":
+		return fmt.Sprintf("To see what to repair, run: %s doctor", usher)
+	case c.risk >= permission.Destructive:
+		return fmt.Sprintf("To let this tool, as it is defined now, run without a question from then on: %s allow %s --risk write", usher, name)
+	case c.isLocal():
+		return fmt.Sprintf("To allow it, run: %s allow %s", usher, name)
 	}
-	if c.isLocal() {
-		return fmt.Sprintf("To allow it, run: usher allow '%s'", c.name)
+	return fmt.Sprintf("To allow it, run: %s allow %s (or all of this server: %s allow %s)", usher, name, usher, shellQuote("mcp."+c.tool.Server+".*"))
+}
+
+// shellQuote makes s one word of a shell, whatever a server put into it.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// askedBecause says why a call needs a person's word.
+func askedBecause(c *call, r *permission.Rule) string {
+	switch {
+	case r == nil:
+		return "its risk is " + c.risk.String()
+	case r.Note != "":
+		return r.Note
 	}
-	return fmt.Sprintf("To allow it, run: usher allow '%s' (or all of this server: usher allow 'mcp.%s.*')", c.name, c.tool.Server)
+	return "the rule " + where(r) + " asks"
 }
 
 func pattern(r *permission.Rule) string {

@@ -42,6 +42,8 @@ type Options struct {
 	// Remember keeps the answer "always": it writes an allow rule for the tool. Nil: the answer holds for the session.
 	Remember func(permission.Target) error
 
+	// Command is how hints call the usher command, such as "usher --config FILE"; default "usher".
+	Command string
 	// Redact takes known secrets out of what is said about failures; nil: nothing is known. It returns its argument
 	// where it finds none, and is safe for concurrent use.
 	Redact func([]byte) []byte
@@ -62,10 +64,10 @@ type Host struct {
 	limits  map[string]time.Duration // call time-outs of servers that have their own
 	ctx     context.Context          // the host's life
 	cancel  context.CancelFunc
+	forget  func() bool // lets go of the context that Open was given
 	listed  atomic.Pointer[listing]
 	open    sync.WaitGroup // sessions that have not ended
-
-	logFailed atomic.Bool // the last Append failed
+	over    chan struct{}  // closed when Close is done
 
 	mu       sync.Mutex
 	closed   bool
@@ -85,9 +87,10 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("usher.Open: Options.Log is missing; nothing runs unrecorded")
 	}
 	o = o.withDefaults()
+	life := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	h := &Host{
-		o: o, router: router.New(), ctx: ctx, cancel: cancel, servers: map[string]*upstream.Server{},
+		o: o, router: router.New(), ctx: ctx, cancel: cancel, over: make(chan struct{}), servers: map[string]*upstream.Server{},
 		limits:   map[string]time.Duration{},
 		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
 	}
@@ -98,6 +101,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	for _, s := range h.servers {
 		s.Start()
 	}
+	h.forget = context.AfterFunc(life, func() { _ = h.Close() })
 	return h, nil
 }
 
@@ -110,6 +114,9 @@ func (o Options) withDefaults() Options {
 		o.Asker = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
 			return permission.Answer{}, permission.ErrNobody
 		})
+	}
+	if o.Command == "" {
+		o.Command = "usher"
 	}
 	if o.Redact == nil {
 		o.Redact = func(b []byte) []byte { return b }
@@ -150,7 +157,7 @@ func (h *Host) addServers(ctx context.Context) error {
 func (h *Host) newServer(ctx context.Context, s Server, slots chan struct{}) *upstream.Server {
 	return upstream.New(ctx, upstream.Options{
 		Name: s.Name, Transport: s.Transport, Kind: s.Kind, Info: h.o.Info,
-		StartTimeout: s.StartTimeout, Slots: slots, Record: h.record,
+		StartTimeout: s.StartTimeout, Slots: slots, Record: h.record, Redact: h.o.Redact,
 		OnTools: func(tools []mcp.Tool) { h.setTools(s, tools) },
 	})
 }
@@ -159,8 +166,11 @@ func (h *Host) setTools(s Server, tools []mcp.Tool) {
 	c := h.router.Set(router.Origin{Server: s.Name, Trusted: s.TrustHints, Builtin: s.Name == ""}, tools)
 	if s.Name != "" {
 		h.record(event.ServerCatalog{
-			Server: s.Name, Tools: len(tools), Added: c.Added, Removed: c.Removed, Changed: c.Changed, Hash: catalogHash(tools),
+			Server: s.Name, Tools: len(tools), Added: some(c.Added), Removed: some(c.Removed), Changed: some(c.Changed), Hash: catalogHash(tools),
 		})
+	}
+	if len(c.Added)+len(c.Removed)+len(c.Changed) == 0 {
+		return
 	}
 	h.mu.Lock()
 	var tell []func()
@@ -172,6 +182,9 @@ func (h *Host) setTools(s Server, tools []mcp.Tool) {
 		f()
 	}
 }
+
+// some bounds a list of names that a server chose.
+func some(names []string) []string { return names[:min(len(names), 100)] }
 
 func catalogHash(tools []mcp.Tool) string {
 	raw := []byte{'['}
@@ -268,9 +281,14 @@ func (h *Host) Close() error {
 	}
 	h.mu.Unlock()
 	if was {
+		<-h.over
 		return nil
 	}
-	h.cancel() // ends questions, dials and servers
+	defer close(h.over)
+	if h.forget != nil {
+		h.forget()
+	}
+	h.cancel() // ends questions, calls and dials
 	killpoint.At("host.closing")
 	for _, s := range sessions {
 		s.Close("host_closed")

@@ -3,7 +3,6 @@ package usher
 import (
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
@@ -41,9 +40,6 @@ type call struct {
 
 	events []event.Data // not yet in the log; they go in together, in order
 	clock  stopwatch    // runs while the server has the call
-	once   sync.Once    // guards the flush of all events up to tool.started
-	mark   event.Mark   // of these
-	logErr error        // why the log didn't take them
 	answer *mcp.Message
 }
 
@@ -72,15 +68,12 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 	return s.finish(ctx, c, err)
 }
 
-// perform sends the request. What must be in the log before a byte leaves is appended, and waited for, in the moment
-// when the server is known to be there.
+// perform sends the request. It ends with the call's time, with its caller, and with the host.
 func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(c))
 	defer cancel()
+	defer context.AfterFunc(s.h.ctx, cancel)()
 	c.answer, err = c.server.Do(ctx, req, c.asPeer(), func() error { return c.sending(ctx, req) })
-	if e := c.started(); err == nil && e != nil {
-		c.answer, err = nil, e
-	}
 	return err
 }
 

@@ -166,12 +166,13 @@ func TestRefused(t *testing.T) {
 // E2: with the server's tool denied the bare name means the local one; the full names always work.
 func TestAmbiguousNameHasFullNames(t *testing.T) {
 	w := open(t)
+	w.policy = &permission.Policy{Allow: []permission.Rule{{Pattern: "local.*"}}}
 	for _, name := range []string{"local.read_file", "local__read_file"} {
 		if _, err := w.Call(t.Context(), name, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.policy = &permission.Policy{Deny: []permission.Rule{{Pattern: "mcp.jira.read_file"}}}
+	w.policy = &permission.Policy{Deny: []permission.Rule{{Pattern: "mcp.jira.read_file"}}, Allow: w.policy.Allow}
 	if _, err := w.Call(t.Context(), "read_file", nil); err != nil {
 		t.Error(err)
 	}
@@ -260,12 +261,8 @@ func TestLogUnavailable(t *testing.T) {
 	if _, err := w.Call(t.Context(), "mcp.jira.get", []byte(`{"key":"x"}`)); fault.KindOf(err) != fault.LogUnavailable {
 		t.Errorf("a read that can't be recorded at all: %v", err)
 	}
-	n := w.jira.calls.Load()
-	if _, err := w.Call(t.Context(), "mcp.jira.get", []byte(`{"key":"x"}`)); fault.KindOf(err) != fault.LogUnavailable {
-		t.Errorf("another one: %v", err)
-	}
-	if got := w.jira.calls.Load(); got != n {
-		t.Error("a call reached the server though the log was known to take nothing")
+	if n := w.jira.calls.Load(); n != 1 {
+		t.Errorf("%d calls reached the server", n)
 	}
 }
 

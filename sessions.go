@@ -24,7 +24,7 @@ import (
 type SessionOptions struct {
 	Kind        string           // agent, gateway or library (the default)
 	Client      string           // who uses it, for the log and for questions
-	CallTimeout time.Duration    // default 30 s; a call that takes longer fails
+	CallTimeout time.Duration    // a call that takes longer fails; default what its server's entry says, else 30 s
 	Asker       permission.Asker // asks a person for this session; nil: the host's
 	Language    fault.Language   // of what the agent reads; default English
 	// Changed is told, without being waited for, that Tools changed. It must not block. Nil: nobody is told.
@@ -44,6 +44,8 @@ type Session struct {
 	closing string                       // why it ends; empty while it goes on
 }
 
+const defaultCallTimeout = 30 * time.Second
+
 // ErrClosed says that the host or the session has been closed.
 var ErrClosed = errors.New("usher: it is closed")
 
@@ -51,9 +53,6 @@ var ErrClosed = errors.New("usher: it is closed")
 func (h *Host) Session(o SessionOptions) (*Session, error) {
 	if o.Kind == "" {
 		o.Kind = "library"
-	}
-	if o.CallTimeout <= 0 {
-		o.CallTimeout = 30 * time.Second
 	}
 	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]string{}}
 	if err := h.begin(s); err != nil {
@@ -192,7 +191,7 @@ func (s *Session) AllTools() []Tool {
 	var tools []Tool
 	for _, t := range s.h.router.Table().Tools() {
 		risk := policy.RiskOf(t.Target, t.Hash, t.Risk)
-		d := policy.Decide(permission.Call{Target: t.Target, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
+		d := policy.Decide(permission.Call{Target: t.Target, Model: t.Model, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
 		tools = append(tools, Tool{
 			Name: t.Name, Model: t.Model, Server: t.Server, Description: t.Def.Description, Risk: risk, Hash: t.Hash,
 			Definition: t.Def.Raw, Effect: d.Effect,
@@ -219,7 +218,7 @@ func (s *Session) listTools(ctx context.Context) json.RawMessage {
 	}
 	b := []byte(`{"tools":[`)
 	for _, t := range table.Tools() {
-		if policy.Denied(t.Target) {
+		if policy.Denied(t.Target, t.Model) {
 			continue
 		}
 		if b[len(b)-1] != '[' {

@@ -1,6 +1,7 @@
 package usher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ const settleTime = 5 * time.Second
 
 func resolveTool(ctx context.Context, c *call) error {
 	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
-	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.args, Caller: c.s.o.Client})
+	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: shown(c.args), Caller: c.s.o.Client})
 	tool, err := c.s.h.router.Table().Resolve(c.name, c.s.hidden())
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
 		tool, err = c.s.resolveLate(ctx, c.name, unknown)
@@ -40,7 +41,7 @@ func resolveTool(ctx context.Context, c *call) error {
 
 // resolveLate gives a server that is starting, or was down, the chance to bring the tool.
 func (s *Session) resolveLate(ctx context.Context, name string, unknown error) (*router.Tool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.CallTimeout, defaultCallTimeout))
 	defer cancel()
 	server := s.h.named(name)
 	switch {
@@ -80,7 +81,11 @@ func (c *call) unresolved(err error) error {
 	}
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
 		c.add(event.ToolUnknown{Tool: c.name, Nearest: unknown.Nearest})
-		return &fault.Error{Kind: fault.NotFound, Tool: c.name, Detail: unknown.Error()}
+		e := &fault.Error{Kind: fault.NotFound, Tool: c.name, Detail: unknown.Error()}
+		if len(unknown.Nearest) == 0 {
+			e.Hint = "To see what there is, run: " + c.s.h.o.Command + " tools"
+		}
+		return e
 	}
 	return err
 }

@@ -64,10 +64,13 @@ func (e *Error) Text(l Language) string {
 	}
 	text = strings.NewReplacer("{tool}", or(e.Tool, "?"), "{server}", or(e.Server, "?"), "{detail}", e.Detail).Replace(text)
 	text = strings.TrimRight(text, ":： ")
-	if e.Hint != "" {
-		text += ". " + e.Hint
+	if e.Hint == "" {
+		return text
 	}
-	return text
+	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text + " " + e.Hint
 }
 
 // KindOf returns the Kind of the first *Error in err's chain, Internal if there is none.

@@ -12,15 +12,6 @@ type Handler interface {
 	Handle(ctx context.Context, req *Message, p Peer) (*Message, error)
 }
 
-// A SentPeer is a Peer that wants to know when its request has left.
-type SentPeer interface {
-	Peer
-	// Sent is called at most once for a request that goes out over a connection, after it was handed over whole and
-	// while the answer is awaited. It must be quick. Another goroutine may call it, and the answer may be there first;
-	// who needs it done must wait for it. A transport that can't tell doesn't call it.
-	Sent()
-}
-
 // HandlerFunc makes a function a Handler.
 type HandlerFunc func(ctx context.Context, req *Message, p Peer) (*Message, error)
 

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
@@ -52,19 +55,7 @@ func ParseTool(raw json.RawMessage) (Tool, error) {
 func IsError(result json.RawMessage) bool { return string(Member(result, "isError")) == "true" }
 
 // ResultText returns the text blocks of a tools/call result, joined by line ends.
-func ResultText(result json.RawMessage) string {
-	var text string
-	for block := range Elements(Member(result, "content")) {
-		if Text(Member(block, "type")) != "text" {
-			continue
-		}
-		if text != "" {
-			text += "\n"
-		}
-		text += Text(Member(block, "text"))
-	}
-	return text
-}
+func ResultText(result json.RawMessage) string { return ResultPreview(result, math.MaxInt) }
 
 // TextResult makes a tools/call result of one text block.
 func TextResult(text string, isError bool) json.RawMessage {
@@ -74,4 +65,37 @@ func TextResult(text string, isError bool) json.RawMessage {
 		b = append(b, `,"isError":true`...)
 	}
 	return append(b, '}')
+}
+
+// ResultPreview is ResultText, of at most limit bytes.
+func ResultPreview(result json.RawMessage, limit int) string {
+	var b strings.Builder
+	for block := range Elements(Member(result, "content")) {
+		if Text(Member(block, "type")) != "text" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(Text(Member(block, "text")))
+		if b.Len() >= limit {
+			return b.String()[:limit]
+		}
+	}
+	return b.String()
+}
+
+// Cut shortens s to at most limit characters and marks the cut.
+func Cut(s string, limit int) string {
+	const mark = "… [cut by usher]"
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := 0
+	for i := range s {
+		if runes++; runes > limit-len(mark)+len("…")-1 {
+			return s[:i] + mark
+		}
+	}
+	return s
 }

@@ -18,8 +18,8 @@ const (
 // String returns "deny", "ask" or "allow".
 func (e Effect) String() string { return [...]string{"deny", "ask", "allow"}[e] }
 
-// Label is a user's own word about the risk of one tool. It holds while the tool's definition has this hash; without a
-// hash it can only raise the risk.
+// Label is a user's own word about the risk of one tool. While the tool's definition has this hash it holds as it is;
+// for any other definition, or without a hash, it can only raise the risk.
 type Label struct {
 	Risk Risk
 	Hash string
@@ -31,7 +31,7 @@ type Policy struct {
 	Labels           map[string]Label // by canonical name
 
 	// Which rules reach a tool never changes for a Policy, and looking through hundreds costs more than a call.
-	memo     sync.Map // Target → *matched
+	memo     sync.Map // bearer → *matched
 	memoSize atomic.Int64
 }
 
@@ -41,26 +41,31 @@ const maxMemo = 100_000
 // matched holds the first rule of each list that reaches a tool.
 type matched struct{ deny, ask, allow *Rule }
 
-func (p *Policy) match(t Target) *matched {
-	if m, ok := p.memo.Load(t); ok {
+func (p *Policy) match(t Target, model string) *matched {
+	key := bearer{t, model}
+	if m, ok := p.memo.Load(key); ok {
 		return m.(*matched)
 	}
-	m := &matched{
-		deny:  first(p.Deny, t, Rule.reaches),
-		ask:   first(p.Ask, t, Rule.reaches),
-		allow: first(p.Allow, t, Rule.matches),
-	}
+	forbids := func(r Rule, t Target) bool { return r.Reaches(t) || model != "" && glob(r.Pattern, model) }
+	m := &matched{deny: first(p.Deny, t, forbids), ask: first(p.Ask, t, forbids), allow: first(p.Allow, t, Rule.matches)}
 	if p.memoSize.Add(1) <= maxMemo {
-		p.memo.Store(t, m)
+		p.memo.Store(key, m)
 	}
 	return m
+}
+
+// bearer is all that rules can name.
+type bearer struct {
+	Target
+	model string
 }
 
 // Call is what is decided about.
 type Call struct {
 	Target
+	Model   string // its name toward models, which deny and ask rules may use, too
 	Risk    Risk
-	Builtin bool // on the list of built-in tools that run without a question
+	Builtin bool // on the list of built-in tools whose reads are nobody's business to be asked about
 	Granted bool // a person allowed the tool for this session, as it is defined now
 }
 
@@ -75,19 +80,15 @@ type Decision struct {
 // RiskOf returns the risk that counts: the user's label where there is one for this definition, else assessed.
 func (p *Policy) RiskOf(t Target, hash string, assessed Risk) Risk {
 	l, ok := p.Labels[t.Canonical()]
-	switch {
-	case !ok:
-	case l.Hash == hash:
+	if ok && l.Hash == hash {
 		return l.Risk
-	case l.Hash == "":
-		return max(l.Risk, assessed)
 	}
-	return assessed
+	return max(l.Risk, assessed)
 }
 
 // Decide decides one call. It takes no time but the CPU's, and asks nobody.
 func (p *Policy) Decide(c Call) Decision {
-	m := p.match(c.Target)
+	m := p.match(c.Target, c.Model)
 	if m.deny != nil {
 		return byRule(Deny, m.deny)
 	}
@@ -101,7 +102,7 @@ func (p *Policy) Decide(c Call) Decision {
 		return byRule(Ask, m.ask)
 	case m.allow != nil:
 		return byRule(Allow, m.allow)
-	case c.Builtin:
+	case c.Builtin && c.Risk == Read:
 		return Decision{Effect: Allow, Actor: "default", SourcedFrom: "builtin"}
 	case c.Risk == Read:
 		return Decision{Effect: Allow, Actor: "default", SourcedFrom: "default"}
@@ -122,5 +123,6 @@ func first(rules []Rule, t Target, match func(Rule, Target) bool) *Rule {
 	return nil
 }
 
-// Denied reports whether a deny rule reaches the tool; such a tool is hidden from the model.
-func (p *Policy) Denied(t Target) bool { return p.match(t).deny != nil }
+// Denied reports whether a deny rule reaches the tool, under its own name or the one toward models; such a tool is
+// hidden from the model.
+func (p *Policy) Denied(t Target, model string) bool { return p.match(t, model).deny != nil }

@@ -69,7 +69,7 @@ func TestMatches(t *testing.T) {
 		if got := r.matches(target); got != c.allow {
 			t.Errorf("allow %s matches (%s, %s): %v", c.pattern, c.server, c.tool, got)
 		}
-		if got := r.reaches(target); got != c.deny {
+		if got := r.Reaches(target); got != c.deny {
 			t.Errorf("deny %s reaches (%s, %s): %v", c.pattern, c.server, c.tool, got)
 		}
 	}
@@ -96,7 +96,10 @@ func TestDecide(t *testing.T) {
 		{"destructive asks though allowed", &Policy{Allow: rule("*")}, Call{Target: get, Risk: Destructive, Granted: true}, Ask, "default"},
 		{"granted for the session", &Policy{}, Call{Target: get, Risk: Network, Granted: true}, Allow, "session_allow"},
 		{"granted though a rule asks", &Policy{Ask: rule("*")}, Call{Target: get, Risk: Network, Granted: true}, Allow, "session_allow"},
-		{"built in", &Policy{}, Call{Target: Target{"", "x"}, Risk: Write, Builtin: true}, Allow, "builtin"},
+		{"built in", &Policy{}, Call{Target: Target{"", "x"}, Risk: Read, Builtin: true}, Allow, "builtin"},
+		{"built in, and not only a read", &Policy{}, Call{Target: Target{"", "x"}, Risk: Write, Builtin: true}, Ask, "default"},
+		{"denied by its name toward models", &Policy{Deny: rule("mcp__jira__get_issue_1234")}, Call{Target: Target{"jira", "get.issue"}, Model: "mcp__jira__get_issue_1234", Risk: Read}, Deny, "rule:user"},
+		{"allowed by its name toward models, which could be another's", &Policy{Allow: rule("mcp__jira__get_issue_1234")}, Call{Target: Target{"jira", "get.issue"}, Model: "mcp__jira__get_issue_1234", Risk: Network}, Ask, "default"},
 	} {
 		got := c.p.Decide(c.c)
 		if got.Effect != c.want || got.SourcedFrom != c.from {
@@ -114,6 +117,10 @@ func TestLabelHoldsAtItsHash(t *testing.T) {
 	}
 	if got := p.RiskOf(get, "sha256:2", Destructive); got != Destructive {
 		t.Errorf("at another hash: %v", got)
+	}
+	p.Labels["mcp.fs.write_file"] = Label{Risk: Destructive, Hash: "sha256:1"}
+	if got := p.RiskOf(get, "sha256:2", Network); got != Destructive {
+		t.Errorf("a changed definition shed the user's label: %v", got)
 	}
 	p.Labels["mcp.fs.write_file"] = Label{Risk: Execute}
 	if got := p.RiskOf(get, "sha256:2", Destructive); got != Destructive {

@@ -9,6 +9,7 @@ type Rule struct {
 	Scope   string // where it was written: "user", …
 	File    string
 	Line    int
+	Note    string // why the rule is there, if nobody wrote it
 }
 
 // Target names a tool as a pair that is never split again: Server is empty for a local tool.
@@ -50,8 +51,9 @@ func (r Rule) matches(t Target) bool {
 	return t.Server == "" && isBare(r.Pattern) && glob(r.Pattern, t.Tool)
 }
 
-// reaches is matches for lists that forbid: there a pattern that could also be read as this tool's name counts.
-func (r Rule) reaches(t Target) bool {
+// Reaches reports whether the rule is about the tool, as the lists that forbid see it: a pattern that could also be read
+// as this tool's name counts. An allow rule is taken more narrowly.
+func (r Rule) Reaches(t Target) bool {
 	if r.matches(t) {
 		return true
 	}

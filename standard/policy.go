@@ -1,7 +1,10 @@
 package standard
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -19,6 +22,8 @@ const reread = time.Second
 type watched struct {
 	path    string
 	record  func(...event.Data)
+	notice  func(string)
+	servers map[string]string // what each server's entry was when the host was opened
 	policy  atomic.Pointer[permission.Policy]
 	stamp   stamp
 	cancel  context.CancelFunc
@@ -31,9 +36,9 @@ type stamp struct {
 	modTime time.Time
 }
 
-func watch(ctx context.Context, path string, c *config.Config, record func(...event.Data)) *watched {
+func watch(ctx context.Context, o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{path: path, record: record, stamp: stampOf(path), cancel: cancel}
+	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, servers: entries(c), stamp: seen, cancel: cancel}
 	w.policy.Store(policyOf(c))
 	w.running.Go(func() {
 		tick := time.NewTicker(reread)
@@ -60,13 +65,51 @@ func (w *watched) reread() {
 		return
 	}
 	w.stamp = now
-	c, err := config.Load(w.path, os.LookupEnv)
+	c, err := loadThere(w.path)
 	if err != nil {
-		w.record(event.ConfigRejected{File: w.path, Message: err.Error()})
+		w.record(event.ConfigRejected{File: w.path, Line: lineOf(err), Message: err.Error()})
+		w.notice("the configuration is broken, the old rules stay in force: " + err.Error())
 		return
 	}
 	w.policy.Store(policyOf(c))
 	w.record(event.ConfigChanged{Sources: []string{w.path}})
+	w.notice("the rules of " + w.path + " are in force now")
+	for _, p := range c.Problems {
+		w.record(event.ConfigRejected{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message})
+		w.notice(p.Error())
+	}
+	if !maps.Equal(w.servers, entries(c)) {
+		w.notice("the servers changed, too; restart usher to use them")
+	}
+}
+
+// loadThere is config.Load for a file that has to be there: one that is gone or empty for a moment, as editors leave it,
+// must not take the rules with it.
+func loadThere(path string) (*config.Config, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("the file is empty; write {} for no rules")
+	}
+	return config.Load(path, os.LookupEnv)
+}
+
+func lineOf(err error) int {
+	if p, ok := errors.AsType[*config.Problem](err); ok {
+		return p.Line
+	}
+	return 0
+}
+
+// entries tells one state of the servers from another.
+func entries(c *config.Config) map[string]string {
+	all := map[string]string{}
+	for _, s := range c.Servers {
+		all[s.Name] = s.Hash
+	}
+	return all
 }
 
 func (w *watched) Close() error {
@@ -96,7 +139,10 @@ func policyOf(c *config.Config) *permission.Policy {
 		}
 	}
 	if c.Permissions.Incomplete {
-		p.Ask = append(p.Ask, permission.Rule{Pattern: "*", Scope: config.SourceUser, File: c.Path})
+		p.Ask = append(p.Ask, permission.Rule{
+			Pattern: "*", Scope: config.SourceUser, File: c.Path,
+			Note: "a part of the permissions in " + c.Path + " can't be read, so everything asks",
+		})
 	}
 	return p
 }

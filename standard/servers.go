@@ -16,13 +16,13 @@ import (
 )
 
 // servers makes a transport for each entry that is to be started.
-func servers(o Options, c *config.Config, record func(...event.Data)) []usher.Server {
+func servers(o Options, c *config.Config, redact func([]byte) []byte, record func(...event.Data)) []usher.Server {
 	var all []usher.Server
 	for _, s := range c.Servers {
 		if s.Disabled || o.Only != nil && !o.Only(s.Name) {
 			continue
 		}
-		t := transportOf(o, s, record)
+		t := transportOf(o, s, redact, record)
 		all = append(all, usher.Server{
 			Name: s.Name, Kind: s.Transport, Transport: t, StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
 			TrustHints: s.TrustHints == nil && s.Source == config.SourceUser || s.TrustHints != nil && *s.TrustHints,
@@ -31,7 +31,7 @@ func servers(o Options, c *config.Config, record func(...event.Data)) []usher.Se
 	return all
 }
 
-func transportOf(o Options, s config.Server, record func(...event.Data)) transport.Transport {
+func transportOf(o Options, s config.Server, redact func([]byte) []byte, record func(...event.Data)) transport.Transport {
 	if s.Transport == config.TransportHTTP {
 		header := nethttp.Header{}
 		for name, value := range s.Headers {
@@ -45,6 +45,7 @@ func transportOf(o Options, s config.Server, record func(...event.Data)) transpo
 	}
 	return stdio.New(stdio.Options{
 		Command: s.Command, Args: s.Args, Env: reveal(s.Env), Dir: s.Dir, Launcher: sandbox.Launcher{Watchdog: o.Watchdog},
+		Redact: redact,
 		OnStray: func(count int, sample string) {
 			record(event.ServerStray{Server: s.Name, Stream: "stdout", Count: count, Sample: sample})
 		},

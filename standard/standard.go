@@ -27,6 +27,11 @@ type Options struct {
 	DataDir    string           // default DataDir()
 	Dir        string           // the working folder, which the built-in tools stay in; default the process's
 	Asker      permission.Asker // default: nobody can be asked
+	// Command is how hints call the usher command; default "usher".
+	Command string
+	// Notice is told, in a sentence, when the file changes while the host runs: that it is in force, or why not. Default:
+	// nobody is told but the log.
+	Notice func(text string)
 	// Only starts a part of the configured servers; nil: all.
 	Only func(server string) bool
 	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
@@ -47,8 +52,12 @@ type Host struct {
 	Problems   []config.Problem // parts of the configuration that were left out
 	Journal    *journal.Journal
 
+	rules   func() *permission.Policy
 	closers []func() error
 }
+
+// Rules returns the rules in force now.
+func (h *Host) Rules() *permission.Policy { return h.rules() }
 
 // Open reads the configuration and opens a host from it. A broken entry is a Problem and stops nothing else; a file
 // that can't be read at all is an error. ctx is the life of the host.
@@ -60,6 +69,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 			_ = h.Close()
 		}
 	}()
+	seen := stampOf(o.ConfigPath) // before it is read, lest a change in between be missed
 	c, err := config.Load(o.ConfigPath, os.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -80,11 +90,12 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, fmt.Errorf("the built-in tools can't work in %s: %w", o.Dir, err)
 	}
 	h.closers = append(h.closers, closer.Close)
-	watched := watch(ctx, o.ConfigPath, c, h.record)
+	watched := watch(ctx, o, c, seen, h.record)
+	h.rules = watched.Policy
 	h.closers = append(h.closers, watched.Close)
 	h.loaded(c)
 	h.Host, err = usher.Open(ctx, usher.Options{
-		Servers: servers(o, c, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Remember: h.remember, Redact: secrets.Redact,
+		Servers: servers(o, c, secrets.Redact, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember, Redact: secrets.Redact,
 		Log: h.Journal, HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
 	return h, err
@@ -105,6 +116,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.Notice == nil {
+		o.Notice = func(string) {}
 	}
 	return o
 }

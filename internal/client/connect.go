@@ -158,7 +158,7 @@ func (s *Session) beModern(f finding) error {
 		Era: mcp.Modern, Revision: f.revision, Why: f.why,
 		Capabilities: mcp.Member(f.result, "capabilities"),
 		ServerInfo:   mcp.Path(f.result, metaKey, mcp.MetaServerInfo),
-		Instructions: cut(mcp.Text(mcp.Member(f.result, "instructions"))),
+		Instructions: mcp.Cut(mcp.Text(mcp.Member(f.result, "instructions")), maxText),
 	}}
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *Session) beLegacy(ctx context.Context, revision, why string, result jso
 		Era: mcp.Legacy, Revision: revision, Why: why,
 		Capabilities: mcp.Member(result, "capabilities"),
 		ServerInfo:   mcp.Member(result, "serverInfo"),
-		Instructions: cut(mcp.Text(mcp.Member(result, "instructions"))),
+		Instructions: mcp.Cut(mcp.Text(mcp.Member(result, "instructions")), maxText),
 	}}
 	w.mirror = new(mcp.Mirror) // not nil, lest a transport repeats the revision of the probe
 	if revision >= mcp.Revision20250618 {

@@ -34,7 +34,7 @@ func (s *Session) sort(ctx context.Context, err error) *fault.Error {
 		return fault.New(fault.SessionExpired, "")
 	}
 	if e, ok := errors.AsType[*transport.Broken](err); ok {
-		return fault.New(brokenKind(e), "%s", clean(e.Error()))
+		return fault.New(brokenKind(e), "%s", s.clean(e.Error()))
 	}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		c := *e
@@ -119,7 +119,7 @@ func isContextError(err error) bool {
 
 // serverFault is a JSON-RPC error as an error.
 func (s *Session) serverFault(method string, e *mcp.Error) *fault.Error {
-	f := s.fault(fault.ServerError, "%s was answered with: %s", method, clean(e.Error()))
+	f := s.fault(fault.ServerError, "%s was answered with: %s", method, s.clean(e.Error()))
 	f.Code, f.Cause = e.Code, e
 	return f
 }
@@ -128,7 +128,7 @@ func (s *Session) serverFault(method string, e *mcp.Error) *fault.Error {
 // transport's own words.
 func (s *Session) death(err error) string {
 	if s.conn == nil {
-		return clean(err.Error())
+		return s.clean(err.Error())
 	}
 	if errors.Is(err, errClosed) {
 		return errClosed.Error()
@@ -136,14 +136,17 @@ func (s *Session) death(err error) string {
 	d := s.Describe()
 	text := d.Exit
 	if text == "" {
-		text = clean(err.Error())
+		text = s.clean(err.Error())
 	}
-	lines := strings.Split(strings.TrimSpace(d.Stderr), "\n")
+	lines := strings.Split(strings.TrimSpace(string(s.o.Redact([]byte(d.Stderr)))), "\n")
 	if last := clean(lines[len(lines)-1]); last != "" {
 		text += "; its last words: " + last
 	}
 	return text
 }
+
+// clean is clean without the secrets that are known.
+func (s *Session) clean(text string) string { return clean(string(s.o.Redact([]byte(text)))) }
 
 // clean makes a server's own words fit for one line of ours.
 func clean(s string) string {

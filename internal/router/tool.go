@@ -12,7 +12,7 @@ import (
 	"github.com/usher-mcp/usher/permission"
 )
 
-// MaxDescription is where descriptions are cut, in bytes (E4).
+// MaxDescription is where descriptions are cut, in characters (E4).
 const MaxDescription = 2048
 
 // MaxName is the longest name toward models. It leaves room for the prefix that clients of the gateway put before it
@@ -57,22 +57,13 @@ func onceListing(t *Tool) func() json.RawMessage {
 
 func listing(t *Tool) json.RawMessage {
 	raw := mcp.SetMember(t.Def.Raw, "name", mcp.Quote(t.Model))
-	if cut, was := Cut(t.Def.Description, MaxDescription); was {
+	if cut := mcp.Cut(t.Def.Description, MaxDescription); cut != t.Def.Description {
 		raw = mcp.SetMember(raw, "description", mcp.Quote(cut))
 	}
 	return raw
 }
 
-// Cut shortens s to at most limit bytes at a character's border and marks the cut.
-func Cut(s string, limit int) (string, bool) {
-	const mark = "… [cut by usher]"
-	if len(s) <= limit {
-		return s, false
-	}
-	return strings.ToValidUTF8(s[:limit-len(mark)], "") + mark, true
-}
-
-// modelName joins and sanitises. Lossless says that two different pairs can't have got the same name by sanitising.
+// modelName joins and sanitises; fits says whether the result is short enough.
 func modelName(t permission.Target) (name string, fits bool) {
 	joined := "mcp__" + t.Server + "__" + t.Tool
 	if t.Server == "" {
@@ -88,8 +79,8 @@ func modelName(t permission.Target) (name string, fits bool) {
 }
 
 // withHash gives the name a suffix that only this pair has.
-func withHash(name string, t permission.Target) string {
+func withHash(name string, t permission.Target, bytes int) string {
 	sum := sha256.Sum256([]byte(t.Server + "\x00" + t.Tool))
-	suffix := "_" + hex.EncodeToString(sum[:4])
+	suffix := "_" + hex.EncodeToString(sum[:min(bytes, len(sum)/2)])
 	return name[:min(len(name), MaxName-len(suffix))] + suffix
 }

@@ -105,6 +105,9 @@ func find(s Spec, dir string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
+	if strings.ContainsAny(s.Command, " \t") {
+		return "", &StartError{s.Command, "command not found", "it has spaces: put what follows the program's name into args", fs.ErrNotExist}
+	}
 	return "", &StartError{s.Command, "command not found",
 		fmt.Sprintf("install it, give its full path, or set PATH for the entry (searched %s)", strings.Join(searched, ", ")), fs.ErrNotExist}
 }

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -27,17 +28,26 @@ func (s *Set) Add(values ...string) {
 	defer s.mu.Unlock()
 	before := len(s.numbers)
 	for _, v := range values {
-		if _, known := s.numbers[v]; known || len(v) < MinLen {
-			continue
+		s.add(v)
+		if strings.Contains(v, "\n") {
+			for l := range strings.Lines(v) { // a key in PEM is often shown line by line
+				s.add(strings.TrimSpace(l))
+			}
 		}
-		if s.numbers == nil {
-			s.numbers = make(map[string]int)
-		}
-		s.numbers[v] = len(s.numbers) + 1
 	}
 	if len(s.numbers) > before {
 		s.index.Store(newIndex(s.numbers))
 	}
+}
+
+func (s *Set) add(v string) {
+	if _, known := s.numbers[v]; known || len(v) < MinLen {
+		return
+	}
+	if s.numbers == nil {
+		s.numbers = make(map[string]int)
+	}
+	s.numbers[v] = len(s.numbers) + 1
 }
 
 // Redact returns b with every known value, raw or in one of its JSON-escaped

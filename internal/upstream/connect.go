@@ -2,7 +2,9 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
@@ -12,11 +14,20 @@ import (
 	"github.com/usher-mcp/usher/mcp"
 )
 
+// slotTime is how long a server that starts keeps others of its kind waiting; a slow one goes on without its slot.
+const slotTime = 5 * time.Second
+
 // connect runs one dial. The tools are listed and handed on before it counts as done, so that whoever waits for the
 // server finds them.
 func (s *Server) connect(d *dial) {
-	started := time.Now()
 	defer close(d.done)
+	release, err := s.slot()
+	if err != nil {
+		s.failed(d, err)
+		return
+	}
+	defer release()
+	started := time.Now()
 	defer func() {
 		s.mu.Lock()
 		d.took = time.Since(started)
@@ -24,49 +35,64 @@ func (s *Server) connect(d *dial) {
 	}()
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.StartTimeout)
 	defer cancel()
-	release, err := s.slot(ctx)
-	if err != nil {
-		s.failed(d, err)
-		return
-	}
-	defer release()
-
 	s.record(event.ServerConnecting{Server: s.o.Name, Transport: s.o.Kind})
 	killpoint.At("server.connecting")
 	session, err := client.Connect(ctx, s.o.Transport, client.Options{
-		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified,
+		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified, Redact: s.o.Redact,
 	})
 	if err != nil {
 		s.failed(d, err)
 		return
 	}
 	killpoint.At("server.connected")
+	s.greet(ctx, session, d, time.Since(started))
+}
+
+// greet lists the tools of a server that has answered, and takes it into use. One that can't even be listed is no use.
+func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, took time.Duration) {
 	info := session.Info()
 	s.record(event.ServerConnected{
 		Server: s.o.Name, Transport: s.o.Kind, Era: info.Era.String(), Revision: info.Revision,
-		Capabilities: info.Capabilities, ServerInfo: info.ServerInfo, DurationMs: time.Since(started).Milliseconds(),
+		Capabilities: bounded(info.Capabilities), ServerInfo: bounded(info.ServerInfo), DurationMs: took.Milliseconds(),
 	})
 	s.stale.Store(false)
-	s.list(ctx, session)
+	err := s.list(ctx, session)
 	killpoint.At("server.listed")
-	if !s.up(session, info.Era) {
-		_ = session.Close() // the server was closed meanwhile
-		s.failed(d, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"})
+	switch {
+	case err != nil:
+	case s.up(session, info.Era):
+		if s.stale.Load() {
+			s.wakeLister()
+		}
+		return
+	default: // it was closed meanwhile
+		err = &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"}
 	}
-	if s.stale.Load() {
-		s.wakeLister()
-	}
+	_ = session.Close()
+	s.failed(d, err)
 }
 
-func (s *Server) slot(ctx context.Context) (release func(), err error) {
+// bounded leaves out what would be too much for an event.
+func bounded(raw json.RawMessage) json.RawMessage {
+	if len(raw) > 8<<10 {
+		return nil
+	}
+	return raw
+}
+
+// slot waits until the server may start. Its own time to start begins after that.
+func (s *Server) slot() (release func(), err error) {
 	if s.o.Slots == nil {
 		return func() {}, nil
 	}
 	select {
 	case s.o.Slots <- struct{}{}:
-		return func() { <-s.o.Slots }, nil
-	case <-ctx.Done():
-		return nil, &fault.Error{Kind: fault.Timeout, Server: s.o.Name, Detail: "other servers were starting all the time", Cause: ctx.Err()}
+		var once sync.Once
+		free := func() { once.Do(func() { <-s.o.Slots }) }
+		timer := time.AfterFunc(slotTime, free)
+		return func() { timer.Stop(); free() }, nil
+	case <-s.ctx.Done():
+		return nil, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped", Cause: s.ctx.Err()}
 	}
 }
 

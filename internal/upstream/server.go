@@ -25,6 +25,7 @@ type Options struct {
 	Slots        chan struct{}      // how many servers of its kind start at once; nil: no bound
 	OnTools      func([]mcp.Tool)   // called after each listing, never twice at once
 	Record       func(...event.Data)
+	Redact       func([]byte) []byte // takes secrets out of what the server says, before it is cut; nil: none are known
 }
 
 // State is how a server fares.
@@ -47,6 +48,10 @@ type Server struct {
 	work   sync.WaitGroup
 	relist chan struct{}
 	stale  atomic.Bool // the server said that its list changed, and nobody has listed since
+	logs   logLimit
+
+	listing sync.Mutex // held from asking for the tools to handing them on
+	listed  bool       // some were handed on; guarded by listing
 
 	mu      sync.Mutex
 	state   State
@@ -67,6 +72,9 @@ type dial struct {
 func New(ctx context.Context, o Options) *Server {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
+	}
+	if o.Redact == nil {
+		o.Redact = func(b []byte) []byte { return b }
 	}
 	s := &Server{o: o, state: Idle, relist: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(ctx)

@@ -1,16 +1,19 @@
 // Command server is an MCP server for tests: small, legacy, over stdio, and honest about what reached it. Each tools/call
 // that it gets is first a line in the file that -journal names, synced to disk.
 //
-// Flags make it misbehave: it is how tests see a server that is silent, dies, or leaves processes behind.
+// Flags make it misbehave: it is how tests see a server that is silent, dies, breaks its answers, or leaves processes behind.
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,8 +25,12 @@ var (
 	banner   = flag.Bool("banner", false, "print a line that is no message first")
 	silent   = flag.Bool("silent", false, "answer nothing")
 	exitCode = flag.Int("exit", -1, "exit at once with this code")
+	broken   = flag.Bool("broken", false, "break the answer to echo in the way that its text names: "+strings.Join(ways, ", "))
 	orphan   = flag.String("orphan", "", "start a child that leaves the session and the process group, and write its pid to this file")
 )
+
+// ways are how -broken breaks an answer; any other text is answered well.
+var ways = []string{"duplicate", "utf8", "deep", "long", "stray", "never"}
 
 type message struct {
 	JSONRPC string          `json:"jsonrpc"`
@@ -95,6 +102,12 @@ func serve() {
 				}()
 				continue
 			}
+			if *broken && c.Name == "echo" && slices.Contains(ways, c.Arguments.Text) {
+				out.Lock()
+				breakAnswer(os.Stdout, m.ID, c.Arguments.Text)
+				out.Unlock()
+				continue
+			}
 			send(answer(m.ID, c))
 		default:
 			send(message{ID: m.ID, Error: map[string]any{"code": -32601, "message": "Method not found"}})
@@ -106,7 +119,7 @@ func answer(id json.RawMessage, c call) message {
 	switch c.Name {
 	case "get_issue":
 		return message{ID: id, Result: issue(c.Arguments.Key)}
-	case "echo", "write", "destroy":
+	case "echo", "write", "destroy", "read_file":
 		return message{ID: id, Result: text(c.Arguments.Text)}
 	case "fail":
 		return message{ID: id, Error: map[string]any{"code": -32000, "message": "the tracker is on fire"}}
@@ -116,6 +129,34 @@ func answer(id json.RawMessage, c call) message {
 		os.Exit(3)
 	}
 	return message{ID: id, Error: map[string]any{"code": -32602, "message": "Unknown tool: " + c.Name}}
+}
+
+// breakAnswer writes an answer that no client should take, after 100 MB on a line of their own for "stray".
+func breakAnswer(out io.Writer, id json.RawMessage, way string) {
+	const tail = `,"content":[{"type":"text","text":"broken"}]}}` + "\n"
+	head := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"structuredContent":`, id)
+	switch way {
+	case "duplicate":
+		fmt.Fprint(out, head+`{"a":{"b":[{"c":1,"c":2}]}}`+tail)
+	case "utf8":
+		fmt.Fprint(out, head+"{\"a\":\"\xff\xfe\"}"+tail)
+	case "deep":
+		fmt.Fprint(out, head+`{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`+tail)
+	case "long":
+		fmt.Fprint(out, head+`"`)
+		writeLong(out)
+		fmt.Fprint(out, `"`+tail)
+	case "stray":
+		writeLong(out)
+		fmt.Fprint(out, "\n"+head+`{}`+tail)
+	}
+}
+
+func writeLong(out io.Writer) {
+	part := bytes.Repeat([]byte("x"), 1_000_000)
+	for range 100 {
+		_, _ = out.Write(part)
+	}
 }
 
 func tools() []any {

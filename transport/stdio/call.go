@@ -20,6 +20,7 @@ type call struct {
 	after    <-chan struct{} // nil, or closed when it may begin
 	done     chan struct{}   // of a notification: what comes behind it may begin
 	freed    sync.Once
+	slot     bool // held; of the call's own goroutine
 	unwanted bool // the peer has cancelled it; guarded by s.mu
 }
 
@@ -49,7 +50,9 @@ func (c *call) reply(answer *mcp.Message) {
 // free gives the slot back and lets those behind go on. Safe to call again.
 func (c *call) free() {
 	c.freed.Do(func() {
-		<-c.s.slots
+		if c.slot {
+			<-c.s.slots
+		}
 		if c.done != nil {
 			close(c.done)
 		}
@@ -65,6 +68,12 @@ func (c *call) handle() (answer *mcp.Message) {
 		case <-c.ctx.Done():
 			return errorAnswer(c.req.ID, context.Cause(c.ctx))
 		}
+	}
+	select {
+	case c.s.slots <- struct{}{}:
+		c.slot = true
+	case <-c.ctx.Done():
+		return errorAnswer(c.req.ID, context.Cause(c.ctx))
 	}
 	got, err := c.s.h.Handle(c.ctx, c.req, c)
 	switch {

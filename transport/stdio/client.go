@@ -21,15 +21,20 @@ type Options struct {
 	// Launcher starts the process. Its zero value does, without a watchdog.
 	Launcher sandbox.Launcher
 	// OnStray hears of lines on stdout that are no messages: of the first at once, then at most once a second of how
-	// many there were since, with the latest. The sample has at most 200 bytes of the line, made printable; it isn't
-	// redacted. It is called within Receive and must not block. Nil: they are only counted.
+	// many there were since, with the latest. The sample has at most 200 bytes of the line, redacted and made printable.
+	// It is called within Receive and must not block. Nil: they are only counted.
 	OnStray func(count int, sample string)
+	// Redact takes secrets out of what is shown of the server's output; nil: none are known.
+	Redact func([]byte) []byte
 }
 
 // New makes a Transport whose connections are processes. Its errors on Connect are those of sandbox.Launcher.Start.
 // Each Conn is also a transport.Describer.
 func New(o Options) transport.Transport {
 	o.Args, o.Env = slices.Clone(o.Args), maps.Clone(o.Env)
+	if o.Redact == nil {
+		o.Redact = func(b []byte) []byte { return b }
+	}
 	return &client{o}
 }
 
@@ -55,6 +60,6 @@ func (c *client) Connect(ctx context.Context) (transport.Conn, error) {
 		stderr: stderr,
 		turn:   make(chan struct{}, 1),
 		in:     newFrames(p.Stdout(), mcp.MaxMessage),
-		strays: strays{tell: c.o.OnStray},
+		strays: strays{tell: c.o.OnStray, redact: c.o.Redact},
 	}, nil
 }

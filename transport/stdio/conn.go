@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -133,7 +134,15 @@ func (c *conn) Describe() transport.Description {
 	return d
 }
 
-func (c *conn) tail() string { return printable(c.stderr.Tail(tailSize), "\n\t") }
+// tail is what is shown of standard error. Secrets go before it is cut.
+func (c *conn) tail() string {
+	all := c.strays.redact([]byte(c.stderr.Tail(2 * tailSize)))
+	if cut := len(all) - tailSize; cut > 0 {
+		all = all[cut:]
+		all = all[bytes.IndexByte(all, '\n')+1:]
+	}
+	return printable(string(all), "\n\t")
+}
 
 // ExitError says how a server ended that was not asked to.
 type ExitError struct {

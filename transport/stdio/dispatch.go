@@ -53,19 +53,13 @@ func (s *server) take(m *mcp.Message) {
 	}
 }
 
-// begin starts a call as soon as there is a slot.
+// begin starts a call, which waits for a slot by itself: reading goes on, so that calls that hang can be cancelled.
 func (s *server) begin(m *mcp.Message) {
-	select {
-	case s.slots <- struct{}{}:
-	case <-s.ctx.Done():
-		return
-	}
 	c := &call{s: s, req: m, after: s.before, ctx: s.ctx, cancel: func() {}}
 	if m.ID != "" {
 		c.ctx, c.cancel = context.WithCancel(s.ctx)
 	}
 	if refusal := s.register(c); refusal != "" {
-		<-s.slots
 		c.cancel()
 		if m.ID != "" {
 			s.box.put(mcp.ErrorAnswer(m.ID, mcp.CodeInvalidRequest, refusal, nil))

@@ -150,7 +150,7 @@ func TestBatchIsBounded(t *testing.T) {
 func TestStraysAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []int
-		s := strays{tell: func(count int, _ string) { told = append(told, count) }}
+		s := strays{tell: func(count int, _ string) { told = append(told, count) }, redact: func(b []byte) []byte { return b }}
 		for range 40 {
 			s.add([]byte("x"))
 			time.Sleep(100 * time.Millisecond) // of the bubble's clock

@@ -10,7 +10,8 @@ import (
 
 // strays counts what a server writes to stdout that is no message (B1).
 type strays struct {
-	tell func(count int, sample string)
+	tell   func(count int, sample string)
+	redact func([]byte) []byte // takes secrets out before a sample is cut
 
 	mu     sync.Mutex
 	total  int
@@ -21,7 +22,14 @@ type strays struct {
 }
 
 func (s *strays) add(line []byte) {
-	sample := printable(string(line[:min(sampleSize, len(line))]), "")
+	sample := s.redact(line[:min(redactSize, len(line))])
+	s.take(printable(string(sample[:min(sampleSize, len(sample))]), ""))
+}
+
+// redactSize is how much of a line is looked at for secrets; it is more than is shown, lest the cut leave half of one.
+const redactSize = 8 << 10
+
+func (s *strays) take(sample string) {
 	s.mu.Lock()
 	if s.total == 0 {
 		s.first = sample
