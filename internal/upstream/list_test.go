@@ -92,10 +92,11 @@ func TestLogFlood(t *testing.T) {
 			}
 		}
 	}, Redact: func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "token-1234", "[redacted:1]")) }})
-	big := string(mcp.Quote(strings.Repeat("x", 500) + "token-1234" + strings.Repeat("x", 1<<20)))
+	big := string(mcp.Quote(strings.Repeat("x", 500) + "token-1234" + strings.Repeat("x", 64<<10)))
+	m := mcp.Notification(mcp.NotifyMessage, json.RawMessage(`{"level":`+big+`,"logger":`+big+`,"data":`+big+`}`))
 	begun := time.Now()
 	for range 1000 {
-		s.notified(mcp.Notification(mcp.NotifyMessage, json.RawMessage(`{"level":`+big+`,"logger":`+big+`,"data":`+big+`}`)))
+		s.notified(m)
 	}
 	if most := perSecond * (int(time.Since(begun).Seconds()) + 2); len(got) == 0 || len(got) > most {
 		t.Errorf("%d messages in %v", len(got), time.Since(begun))
