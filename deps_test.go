@@ -13,6 +13,7 @@ import (
 // order is the import order: a package may import only packages above it. ARCHITECTURE.md says what each one does.
 var order = []string{
 	"internal/killpoint",
+	"internal/nearest",
 	"mcp",
 	"fault",
 	"internal/secret",

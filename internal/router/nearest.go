@@ -3,6 +3,8 @@ package router
 import (
 	"slices"
 	"strings"
+
+	near "github.com/usher-mcp/usher/internal/nearest"
 )
 
 const (
@@ -25,8 +27,8 @@ func (t *Table) nearest(name string, same []string, hidden func(*Tool) bool) []s
 		if hidden != nil && hidden(tool) {
 			continue
 		}
-		d := min(distance(lower, strings.ToLower(tool.Name)), distance(lower, strings.ToLower(tool.Tool)),
-			distance(lower, strings.ToLower(tool.Model)))
+		d := min(near.Distance(lower, strings.ToLower(tool.Name)), near.Distance(lower, strings.ToLower(tool.Tool)),
+			near.Distance(lower, strings.ToLower(tool.Model)))
 		if d <= max(2, len(name)/3) {
 			best = append(best, scored{tool.Name, d})
 		}
@@ -37,27 +39,4 @@ func (t *Table) nearest(name string, same []string, hidden func(*Tool) bool) []s
 		names = append(names, s.name)
 	}
 	return names
-}
-
-// distance is the Levenshtein distance in bytes; a bound from the lengths alone stands in where it says enough.
-func distance(a, b string) int {
-	if d := len(a) - len(b); d > len(a)/3+2 || -d > len(a)/3+2 {
-		return max(len(a), len(b))
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
