@@ -146,6 +146,8 @@ func allowHint(c *call, r *permission.Rule) string {
 	switch {
 	case r != nil && r.Note != "":
 		return fmt.Sprintf("To see what to repair, run: %s doctor", usher)
+	case r != nil:
+		return "No allow rule comes before an ask rule: to let it run without a question, take that one out"
 	case c.risk >= permission.Destructive:
 		return fmt.Sprintf("To let this tool, as it is defined now, run without a question from then on: %s allow %s --risk write", usher, name)
 	case c.isLocal():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/usher-mcp/usher/fault"
@@ -134,6 +135,10 @@ func (s *Session) death(err error) string {
 		return errClosed.Error()
 	}
 	d := s.Describe()
+	if d.PID != 0 && d.Exit == "" { // its pipe broke a moment before it was seen to exit, which says more
+		within(s.over, exitTime)
+		d = s.Describe()
+	}
 	text := d.Exit
 	if text == "" {
 		text = s.clean(err.Error())
@@ -143,6 +148,18 @@ func (s *Session) death(err error) string {
 		text += "; its last words: " + last
 	}
 	return text
+}
+
+// exitTime is how long the exit of a process may come after the end of its pipes.
+const exitTime = 500 * time.Millisecond
+
+func within(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // clean is clean without the secrets that are known.

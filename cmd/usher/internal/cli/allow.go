@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	near "github.com/usher-mcp/usher/internal/nearest"
 	"github.com/usher-mcp/usher/permission"
 	"github.com/usher-mcp/usher/standard"
 )
@@ -38,6 +38,8 @@ risk, for the tool as it is defined now, give --risk.`,
 			a.running = true
 			g.pattern, g.list = args[0], "allow"
 			switch {
+			case ask && deny:
+				return usage("give --ask or --deny, not both", "A rule stands in one list; deny comes first, then ask")
 			case ask:
 				g.list = "ask"
 			case deny:
@@ -50,7 +52,8 @@ risk, for the tool as it is defined now, give --risk.`,
 	f.BoolVar(&ask, "ask", false, "write an ask rule: these tools always ask")
 	f.BoolVar(&deny, "deny", false, "write a deny rule: these tools are hidden and refused")
 	f.StringVar(&g.risk, "risk", "", "also set the risk of this one tool: read, write, network, execute or destructive (`LEVEL`)")
-	cmd.MarkFlagsMutuallyExclusive("ask", "deny")
+	_ = cmd.RegisterFlagCompletionFunc("risk", completeRisks)
+	cmd.ValidArgsFunction = a.completePattern
 	a.jsonFlag(cmd, "print one JSON object")
 	return cmd
 }
@@ -58,30 +61,32 @@ risk, for the tool as it is defined now, give --risk.`,
 func needPattern(_ *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return usage("allow needs a tool's name or a pattern", "Such as: usher allow 'mcp.fs.*'")
+		return usage("allow needs a tool's name or a pattern", "Such as: "+self+" allow 'mcp.fs.*'")
 	case 1:
 		return nil
 	}
-	return usage("allow takes one pattern, and there are more", "Put it in quotes, so that the shell leaves * alone: usher allow 'mcp.fs.*'")
+	return usage("allow takes one pattern, and there are more", "Put it in quotes, so that the shell leaves * alone: "+self+" allow 'mcp.fs.*'")
 }
 
 // grant is a rule to write.
 type grant struct {
 	pattern, list, risk string
+	begins              bool // there is no file yet
 }
 
 func (a *app) write(ctx context.Context, g grant) error {
-	c, err := a.load()
+	c, err := a.loadAny()
 	if err != nil {
 		return err
 	}
+	g.begins = !exists(a.path())
 	o := opening{only: func(string) bool { return false }}
 	if g.risk != "" {
 		if _, err := permission.ParseRisk(g.risk); err != nil {
 			return usage(fmt.Sprintf("there is no risk %q", g.risk), "Write one of: read, write, network, execute, destructive")
 		}
 		if strings.Contains(g.pattern, "*") {
-			return usage("--risk is for one tool, as it is defined now; "+g.pattern+" may be many", "Give a tool's full name; usher tools lists them")
+			return usage("--risk is for one tool, as it is defined now; "+g.pattern+" may be many", "Give a tool's full name; to see them, run: "+self+" tools")
 		}
 		server, _ := serverOf(c, g.pattern)
 		if server != "" {
@@ -97,11 +102,14 @@ func (a *app) write(ctx context.Context, g grant) error {
 }
 
 func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g grant) error {
-	tools, err := a.toolsNow(ctx, h)
+	if err := a.ready(ctx, h.Host); err != nil {
+		return err
+	}
+	tools, err := allTools(h, "usher allow")
 	if err != nil {
 		return err
 	}
-	done := granted{File: h.ConfigPath, List: g.list, Rule: g.pattern, Risk: g.risk}
+	done := granted{File: h.ConfigPath, List: g.list, Rule: g.pattern, Risk: g.risk, created: g.begins}
 	if g.risk != "" {
 		tool, err := one(h.Servers(), tools, g.pattern)
 		if err != nil {
@@ -119,21 +127,12 @@ func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g g
 	if _, err := h.Journal.Append(ctx, h.Journal.Host(), changed); err != nil {
 		return err
 	}
-	a.warn(c, tools, done)
+	if now, err := a.loadAny(); err == nil {
+		c = now
+	}
+	done.Line = ruleLine(c, done)
+	a.warn(c, surroundingsOf(c, h.Servers(), tools), done)
 	return a.showGrant(done)
-}
-
-// toolsNow lists the tools of what was started.
-func (a *app) toolsNow(ctx context.Context, h *standard.Host) ([]usher.Tool, error) {
-	if err := a.ready(ctx, h.Host); err != nil {
-		return nil, err
-	}
-	s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: "usher allow"})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close("closed")
-	return s.Tools(), nil
 }
 
 // one finds the one tool whose risk is set.
@@ -151,10 +150,10 @@ func one(servers []usher.ServerStatus, tools []usher.Tool, name string) (usher.T
 		}
 	}
 	text := "no tool " + name
-	if near := nearest(name, names); near != "" {
+	if near := near.Name(name, names); near != "" {
 		text += "; did you mean " + near + "?"
 	}
-	return usher.Tool{}, usage(text, "A denied tool is hidden; take its deny rule out first. To see all others, run: usher tools")
+	return usher.Tool{}, usage(text, "To see all tools, run: "+self+" tools --all")
 }
 
 // granted is what was written.
@@ -166,12 +165,11 @@ type granted struct {
 	Risk    string `json:"risk,omitempty"`
 	Hash    string `json:"hash,omitempty"`
 	Changed bool   `json:"changed"` // false: the rule was there already
+
+	created bool // with the file
 }
 
 func (a *app) showGrant(g granted) error {
-	if c, err := a.load(); err == nil {
-		g.Line = ruleLine(c, g)
-	}
 	if a.json {
 		return writeJSON(a.out, g)
 	}
@@ -180,7 +178,11 @@ func (a *app) showGrant(g granted) error {
 		said = "was there already:"
 	}
 	fmt.Fprintf(a.out, "%s %s %s\n", said, a.out.paint(effectStyle(g.List), g.List), a.out.paint(bold, line(g.Rule)))
-	fmt.Fprintf(a.out, "  in %s:%d\n", line(g.File), g.Line)
+	fresh := ""
+	if g.created {
+		fresh = ", which is new"
+	}
+	fmt.Fprintf(a.out, "  in %s:%d%s\n", line(g.File), g.Line, fresh)
 	undo := fmt.Sprintf("take %q out of that line", line(g.Rule))
 	if g.Risk != "" {
 		fmt.Fprintf(a.out, "  its risk counts as %s while its definition stays as it is now\n", g.Risk)
@@ -188,16 +190,6 @@ func (a *app) showGrant(g granted) error {
 	}
 	_, err := fmt.Fprintf(a.out, "  to undo, %s\n", undo)
 	return err
-}
-
-func rulesOf(c *config.Config, list string) []config.Rule {
-	switch list {
-	case "deny":
-		return c.Permissions.Deny
-	case "ask":
-		return c.Permissions.Ask
-	}
-	return c.Permissions.Allow
 }
 
 func ruleLine(c *config.Config, g granted) int {
@@ -209,58 +201,47 @@ func ruleLine(c *config.Config, g granted) int {
 	return 0
 }
 
-// warn says what may keep the rule from doing what was meant.
-func (a *app) warn(c *config.Config, tools []usher.Tool, g granted) {
+// warn says what may keep the rule from doing what was meant. c is the configuration with the rule in it.
+func (a *app) warn(c *config.Config, w surroundings, g granted) {
 	say := func(text string) {
-		fmt.Fprintf(a.err, "%s %s\n", a.err.paint(yellow, "note:"), line(text))
+		fmt.Fprintf(a.err, "%s %s\n", a.err.paint(yellow, "note:"), a.err.wrapped(line(text), len("note: ")))
 	}
-	if text := namesNothing(c, tools, g.Rule); text != "" {
+	if text := w.doubt(listedRule{g.List, config.Rule{Pattern: g.Rule}}); text != "" {
 		say(text)
 	}
-	for _, list := range []string{"deny", "ask"} {
-		if list == g.List {
-			break
-		}
-		for _, r := range rulesOf(c, list) {
-			if r.Pattern == g.Rule || r.Pattern == "*" {
-				say(fmt.Sprintf("the %s rule %s (%s:%d) still comes first", list, r.Pattern, r.File, r.Line))
-			}
-		}
+	for _, r := range overrule(c, g.List, g.Rule) {
+		say(fmt.Sprintf("the %s rule %s (%s:%d) still wins for what both match", r.list, r.Pattern, r.File, r.Line))
 	}
-	if g.List == "allow" && g.Risk == "" {
+	switch {
+	case g.Rule == "*" && g.List != "ask":
+		say("* means every tool of every server, also of those that you add later; mcp.SERVER.* means one server's")
+	case g.Rule == "*":
+		say("* means every tool, also those that only read")
+	}
+	if g.List == "allow" && strings.Contains(g.Rule, "*") {
 		say("destructive tools still ask each time; see: usher allow --help")
+	}
+	if p := brokenPermissions(c); p != nil {
+		say(fmt.Sprintf("all calls ask, whatever the rules allow, until %s:%d is repaired: %s", p.File, p.Line, p.Message))
 	}
 }
 
-// namesNothing says which part of a pattern nobody bears, or "".
-func namesNothing(c *config.Config, tools []usher.Tool, pattern string) string {
-	for _, sep := range []string{".", "__"} {
-		rest, ok := strings.CutPrefix(pattern, "mcp"+sep)
-		if !ok {
-			continue
-		}
-		name, _, _ := strings.Cut(rest, sep)
-		known := serverNames(c)
-		if strings.Contains(name, "*") || slices.ContainsFunc(known, func(s string) bool { return rest == s || strings.HasPrefix(rest, s+sep) }) {
-			return ""
-		}
-		text := fmt.Sprintf("no server is called %q", name)
-		if near := nearest(name, known); near != "" {
-			text += "; did you mean mcp" + sep + near + strings.TrimPrefix(rest, name) + "?"
-		}
-		return text
+// brokenPermissions is the first problem that makes all calls ask, because what was left out may have been a deny rule.
+func brokenPermissions(c *config.Config) *config.Problem {
+	if !c.Permissions.Incomplete {
+		return nil
 	}
-	bare := strings.TrimPrefix(strings.TrimPrefix(pattern, "local."), "local__")
-	var known []string
-	for _, t := range tools {
-		if t.Server == "" {
-			known = append(known, strings.TrimPrefix(t.Name, "local."))
+	for i, p := range c.Problems {
+		if ofPermissions(p) {
+			return &c.Problems[i]
 		}
 	}
-	if strings.Contains(bare, "*") || slices.Contains(known, bare) {
-		return ""
-	}
-	return fmt.Sprintf("no built-in tool is called %q; a server's tools are named mcp.SERVER.TOOL", bare)
+	return nil
+}
+
+func ofPermissions(p config.Problem) bool {
+	rest, ok := strings.CutPrefix(p.Field, "permissions")
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // ruleFailure sorts why a rule could not be written.

@@ -83,12 +83,24 @@ func (a *app) readWhole(raw string) (json.RawMessage, error) {
 	}
 	data = bytes.TrimSpace(data)
 	if err := mcp.Validate(data); err != nil {
-		return nil, usage(fmt.Sprintf("%s is no JSON: %v", from, err), `Write an object, such as --args '{"path":"README.md"}'`)
+		return nil, usage(fmt.Sprintf("%s is no JSON: %s", from, jsonFault(err)), `Write an object, such as --args '{"path":"README.md"}'`)
 	}
 	if len(data) == 0 || data[0] != '{' {
 		return nil, usage(from+" is no JSON object", `Write an object, such as --args '{"path":"README.md"}'`)
 	}
 	return data, nil
+}
+
+// jsonFault is what is wrong with JSON, without the names of those who found it.
+func jsonFault(err error) string {
+	text := err.Error()
+	for _, prefix := range []string{"not valid JSON: ", "jsontext: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	if text == "EOF" {
+		return "it is empty"
+	}
+	return text
 }
 
 func readBounded(r io.Reader) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,14 +42,19 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"y\n", permission.Write, true, permission.Once},
 		{" YES \n", permission.Write, true, permission.Once},
-		{"s\n", permission.Write, true, permission.Session},
+		{"s\ny\n", permission.Write, true, permission.Once}, // not offered: asked again
+		{"yse\nA\n", permission.Write, true, permission.Always},
+		{"x\nx\ny\n", permission.Write, true, permission.Once},
+		{"x\nx\nx\ny\n", permission.Write, false, permission.Once},
+		{"y", permission.Write, false, permission.Once}, // input ended in the middle
+		{"no\ny\n", permission.Write, false, permission.Once},
 		{"a\n", permission.Write, true, permission.Always},
 		{"n\n", permission.Write, false, permission.Once},
 		{"\n", permission.Write, false, permission.Once},
 		{"yeah\n", permission.Write, false, permission.Once},
 		{"", permission.Write, false, permission.Once},
 		{"y\n", permission.Destructive, true, permission.Once},
-		{"s\n", permission.Destructive, false, permission.Once},
+		{"a\ny\n", permission.Destructive, true, permission.Once},
 		{"a\n", permission.Destructive, false, permission.Once},
 	} {
 		answer, shown, err := ask(t, t.Context(), strings.NewReader(c.typed), permission.Question{Risk: c.risk})
@@ -77,6 +83,41 @@ func TestQuestionShowsAll(t *testing.T) {
 	}
 	if strings.ContainsAny(shown, "\x1b\u202e") {
 		t.Errorf("something acts on the terminal: %q", shown)
+	}
+}
+
+// After "always" a person reads which rule was written where, or that it wasn't.
+func TestKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.json")
+	if err := os.WriteFile(file, []byte(`{"permissions": {"allow": ["mcp.a.b"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for always, want := range map[string]string{
+		"":        "",
+		"mcp.a.b": "wrote allow mcp.a.b in " + file + ":1\n",
+		"mcp.a.c": "note: the rule for mcp.a.c could not be written to " + file,
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &app{err: &terminal{File: w}, configPath: file}
+		a.kept(&terminalAsker{always: always})
+		w.Close()
+		said, err := io.ReadAll(r)
+		r.Close()
+		if err != nil || !strings.HasPrefix(string(said), want) || want == "" && len(said) > 0 {
+			t.Errorf("%q: %q, %v", always, said, err)
+		}
+	}
+}
+
+// An allow rule doesn't come before the ask rule that asks, so there is no always.
+func TestNoAlwaysAgainstAnAskRule(t *testing.T) {
+	q := permission.Question{Risk: permission.Write, Rule: &permission.Rule{Pattern: "mcp.*"}}
+	answer, shown, err := ask(t, t.Context(), strings.NewReader("a\n"), q)
+	if err != nil || answer.Allow || strings.Contains(shown, "[a]") {
+		t.Errorf("%+v, %v, %s", answer, err, shown)
 	}
 }
 

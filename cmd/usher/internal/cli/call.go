@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +38,9 @@ command would allow it.`,
 		Args: needName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.running = true
+			if timeout < 0 {
+				return usage("--timeout can't be negative", "Such as: --timeout 2m")
+			}
 			in, err := a.readInput(args[1:], raw, cmd.Flags().Changed("args"))
 			if err != nil {
 				return err
@@ -43,6 +49,7 @@ command would allow it.`,
 		},
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments: `JSON`, @file, or - for standard input")
+	cmd.ValidArgsFunction = a.completeTool
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long the call may take (default 30s, or what the server's entry says)")
 	a.jsonFlag(cmd, "print the whole result as the server sent it")
 	return cmd
@@ -50,7 +57,7 @@ command would allow it.`,
 
 func needName(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage("call needs the name of a tool", "To see all tools, run: usher tools")
+		return usage("call needs the name of a tool", "To see all tools, run: "+self+" tools")
 	}
 	return nil
 }
@@ -66,30 +73,51 @@ func (a *app) callTool(ctx context.Context, name string, in input, timeout time.
 			return err
 		}
 	}
+	if broken := brokenPermissions(c); broken != nil {
+		a.notes([]config.Problem{*broken})
+	}
 	p := &progress{to: a.err}
-	o := opening{asker: a.asker(p), only: func(s string) bool { return !local && (server == "" || s == server) }}
+	asked := a.asker(p)
+	o := opening{asker: asked, only: func(s string) bool { return !local && (server == "" || s == server) }}
 	return a.withHost(ctx, o, func(ctx context.Context, h *standard.Host) error {
-		if err := a.ready(ctx, h.Host); err != nil {
+		if err := a.readyFor(ctx, h, server); err != nil {
 			return err
 		}
 		if err := down(h.Servers(), server, name); err != nil {
 			return err
 		}
-		r, err := a.perform(ctx, h, p, call{name, in, timeout})
+		r, err := a.perform(ctx, h, p, call{name, server, in, timeout})
+		a.kept(asked)
 		if ctx.Err() != nil && fault.KindOf(err) == fault.ApprovalRequired {
 			return ctx.Err() // the question was interrupted
 		}
 		if err != nil {
-			a.afterRefusal(c, err)
-			return err
+			return a.refusal(c, asked, err)
 		}
 		return a.showResult(r)
 	})
 }
 
+// readyFor waits for the server that a name is of. Where the name tells none, any server may have it, and what takes
+// long to start is not waited for.
+func (a *app) readyFor(ctx context.Context, h *standard.Host, server string) error {
+	if server != "" {
+		return a.ready(ctx, h.Host)
+	}
+	look, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	_ = a.ready(look, h.Host)
+	if names := starting(h.Servers()); ctx.Err() == nil && len(names) > 0 {
+		text := fmt.Sprintf("still starting after %d s, so its tools are not known: %s", int(firstLook.Seconds()), strings.Join(names, ", "))
+		fmt.Fprintf(a.err, "%s %s\n", a.err.paint(yellow, "note:"), a.err.wrapped(text, len("note: ")))
+	}
+	return ctx.Err()
+}
+
 // call is what is to be called.
 type call struct {
 	name    string
+	server  string // "": the name tells none
 	in      input
 	timeout time.Duration
 }
@@ -103,6 +131,12 @@ func (a *app) perform(ctx context.Context, h *standard.Host, p *progress, c call
 	args, err := c.in.arguments(schemaOf(s.Tools(), c.name))
 	if err != nil {
 		return nil, err
+	}
+	if c.server == "" && !known(s.AllTools(), c.name) {
+		// It has been waited for long enough; what is called with a context that has ended is recorded and not sent.
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		return s.Call(over, c.name, args)
 	}
 	var r *usher.Result
 	done := make(chan struct{})
@@ -126,22 +160,47 @@ func down(servers []usher.ServerStatus, server, tool string) error {
 	return nil
 }
 
-// afterRefusal shows what of the configuration was left out, where that may be why.
-func (a *app) afterRefusal(c *config.Config, err error) {
-	switch fault.KindOf(err) {
+// refusal is err with what of the configuration was left out shown before it, where that may be why.
+func (a *app) refusal(c *config.Config, asked asker, err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Kind {
 	case fault.ApprovalRequired, fault.PermissionDenied, fault.NotFound:
-		if _, ok := errors.AsType[*fault.Error](err); ok {
-			a.notes(c.Problems)
+		broken := brokenPermissions(c)
+		for _, p := range c.Problems {
+			if broken == nil || p != *broken {
+				a.notes([]config.Problem{p})
+			}
 		}
 	}
+	r := asked.asks()
+	if e.Kind != fault.ApprovalRequired || r == nil {
+		return err
+	}
+	f := explainFault(*e)
+	switch {
+	case r.Note != "":
+		f.code = fault.ExitConfig // no rule refuses it, but that the rules can't be read
+	case r.File != "":
+		f.hint = fmt.Sprintf("An ask rule comes before any allow rule; take it out of %s:%d", r.File, r.Line)
+	}
+	return f
 }
 
 // schemaOf returns the schema of the tool's arguments; nil if the name doesn't tell one tool.
 func schemaOf(tools []usher.Tool, name string) json.RawMessage {
-	for _, t := range tools {
-		if t.Name == name || t.Model == name || t.Server == "" && "local."+name == t.Name {
-			return inputSchema(t.Definition)
-		}
+	if i := slices.IndexFunc(tools, bears(name)); i >= 0 {
+		return inputSchema(tools[i].Definition)
 	}
 	return nil
+}
+
+func known(tools []usher.Tool, name string) bool { return slices.ContainsFunc(tools, bears(name)) }
+
+func bears(name string) func(usher.Tool) bool {
+	return func(t usher.Tool) bool {
+		return t.Name == name || t.Model == name || t.Server == "" && "local."+name == t.Name
+	}
 }

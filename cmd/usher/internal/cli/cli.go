@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	near "github.com/usher-mcp/usher/internal/nearest"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -71,6 +72,7 @@ Exit codes: usher help exit-codes`,
 	f.StringVar(&a.dir, "dir", "", "`folder` that the built-in tools stay in (default the current one)")
 	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.doctor(), a.serve(), a.stdio(), a.version())
 	root.AddCommand(helpTopics()...)
+	root.SetHelpCommand(helpCommand(root))
 	return root
 }
 
@@ -109,9 +111,20 @@ func misunderstood(err error) error {
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
-		if near := nearest(name, flagNames(cmd)); near != "" {
+		if near := near.Name(name, flagNames(cmd)); near != "" {
 			text += "; did you mean --" + near + "?"
 		}
 	}
+	if strings.Contains(text, "time: missing unit in duration") {
+		if number, flag, ok := badDuration(text); ok {
+			return usage(fmt.Sprintf("%s %s has no unit", flag, number), "Write "+flag+" "+number+"s")
+		}
+	}
 	return usage(text, "See: "+cmd.CommandPath()+" --help")
+}
+
+// badDuration takes apart what pflag says of a value that is no duration.
+func badDuration(text string) (value, flag string, ok bool) {
+	_, err := fmt.Sscanf(text, "invalid argument %q for %q flag:", &value, &flag)
+	return value, flag, err == nil
 }

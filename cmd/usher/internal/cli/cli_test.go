@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"running": running,
 			"post":    post,
 			"stop":    stop,
+			"told":    told,
 			"flip":    flip,
 		},
 	})

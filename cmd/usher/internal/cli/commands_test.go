@@ -10,9 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -39,7 +42,37 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 type server struct {
 	cmd    *exec.Cmd
 	url    string
-	stderr bytes.Buffer
+	stderr screen
+}
+
+// screen is what a server wrote to standard error until now.
+type screen struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+// told REGEXP: waits until the server has written a line that matches.
+func told(ts *testscript.TestScript, neg bool, args []string) {
+	want := regexp.MustCompile(args[0])
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); !want.MatchString(theServer(ts).stderr.String()); <-tick.C {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s is not in: %s", want, theServer(ts).stderr.String())
+		}
+	}
 }
 
 type serverKey struct{}
@@ -102,7 +135,7 @@ func stop(ts *testscript.TestScript, neg bool, args []string) {
 	s := theServer(ts)
 	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
 	err := s.cmd.Wait()
-	ts.Check(os.WriteFile(ts.MkAbs("screen"), s.stderr.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.stderr.String()), 0o600))
 	if err != nil {
 		ts.Fatalf("usher serve ended with %v: %s", err, s.stderr.String())
 	}

@@ -13,19 +13,23 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
+	var verbose bool
 	cmd := &cobra.Command{
 		Use: "doctor [SERVER]", Short: "Check the configuration, the log and each server",
 		Long: `Check all that usher needs: the configuration, the folder of the log, and each server, which
-is started for it. The exit code is 0 only when all is well.`,
-		Args: cobra.MaximumNArgs(1),
+is started for it. The exit code is 0 only when all is well. Rules that match no tool are
+warnings: they don't change the exit code.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeOneServer,
 		RunE: a.run(func(ctx context.Context, args []string) error {
-			d := &diagnosis{Servers: []serverHealth{}, only: ""}
+			d := &diagnosis{Servers: []serverHealth{}, verbose: verbose}
 			if len(args) > 0 {
 				d.only = args[0]
 			}
 			return a.diagnose(ctx, d)
 		}),
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also how the era of each server was found")
 	a.jsonFlag(cmd, "print one JSON object")
 	return cmd
 }
@@ -37,14 +41,16 @@ type diagnosis struct {
 	Log     logHealth      `json:"log"`
 	Servers []serverHealth `json:"servers"`
 
-	only string // the one server that was asked for
-	code int
+	only    string // the one server that was asked for
+	verbose bool
+	code    int
 }
 
 type configHealth struct {
 	Path     string          `json:"path"`
 	Found    bool            `json:"found"`
 	Problems []configProblem `json:"problems"`
+	Warnings []ruleWarning   `json:"warnings"`
 }
 
 type configProblem struct {
@@ -87,7 +93,7 @@ func (d *diagnosis) worst(code int) {
 }
 
 func (a *app) diagnose(ctx context.Context, d *diagnosis) error {
-	d.Config = configHealth{Path: a.path(), Found: exists(a.path()), Problems: []configProblem{}}
+	d.Config = configHealth{Path: a.path(), Found: exists(a.path()), Problems: []configProblem{}, Warnings: []ruleWarning{}}
 	c, err := a.load()
 	if p, ok := errors.AsType[*config.Problem](err); ok {
 		d.problem(*p)
@@ -153,11 +159,16 @@ func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error
 				d.add(healthOf(s, status[s.Name]))
 			}
 		}
+		tools, err := allTools(h, "usher doctor")
+		if err != nil {
+			return err
+		}
+		d.Config.Warnings = surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), d.only)
 		return nil
 	})
 	if fault.KindOf(err) == fault.LogUnavailable {
 		f := explain(err)
-		d.Log.Writable, d.Log.Error, d.Log.Hint = false, f.text, f.hint
+		d.Log.Writable, d.Log.Error, d.Log.Hint = false, f.text, a.hint(f.hint)
 		d.worst(fault.ExitLog)
 		return nil
 	}

@@ -18,9 +18,12 @@ func (a *app) showDiagnosis(d *diagnosis) error {
 	a.showConfig(d.Config)
 	a.showLog(d.Log)
 	for _, s := range d.Servers {
-		a.showServer(s)
+		a.showServer(s, d.verbose)
 	}
 	verdict := a.out.paint(green, "all is well")
+	if n := len(d.Config.Warnings); n > 0 {
+		verdict += ", with " + plural(n, "warning")
+	}
 	if !d.OK {
 		verdict = a.out.paint(red, "not all is well") + fmt.Sprintf(" (exit code %d; see: usher help exit-codes)", d.code)
 	}
@@ -64,6 +67,9 @@ func (a *app) showConfig(c configHealth) {
 		}
 		a.detail("", fmt.Sprintf("%s:%d:%d: %s%s", p.File, p.Line, p.Column, field, p.Message))
 	}
+	for _, w := range c.Warnings {
+		a.detail(yellow, "warning: "+w.Text())
+	}
 }
 
 func (a *app) showLog(l logHealth) {
@@ -78,7 +84,7 @@ func (a *app) showLog(l logHealth) {
 	}
 }
 
-func (a *app) showServer(s serverHealth) {
+func (a *app) showServer(s serverHealth, verbose bool) {
 	switch s.State {
 	case "disabled":
 		a.mark(off, s.Name, "disabled")
@@ -89,8 +95,13 @@ func (a *app) showServer(s serverHealth) {
 		a.mark(bad, s.Name, s.Error)
 	}
 	a.detail(dim, s.Transport+"  "+s.Target)
-	if s.Era != "" {
-		a.detail(dim, strings.TrimSpace(fmt.Sprintf("%s era, revision %s: %s", s.Era, s.Revision, s.Why)))
+	switch {
+	case s.Era != "" && verbose:
+		a.detail(dim, fmt.Sprintf("%s era, revision %s: %s", s.Era, s.Revision, s.Why))
+	case s.Era != "":
+		a.detail(dim, fmt.Sprintf("%s era, revision %s", s.Era, s.Revision))
+	case s.Why != "":
+		a.detail(dim, s.Why)
 	}
 	if s.StrayLines > 0 {
 		a.detail(yellow, fmt.Sprintf("%s on stdout that is no message; skipped: %s", plural(s.StrayLines, "line"), s.StraySample))

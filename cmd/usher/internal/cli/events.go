@@ -1,17 +1,19 @@
 package cli
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/event/journal"
 	"github.com/usher-mcp/usher/fault"
+	near "github.com/usher-mcp/usher/internal/nearest"
 )
 
 // someEvents is how many the table shows unless told otherwise.
@@ -28,6 +30,9 @@ func (a *app) events() *cobra.Command {
   usher events verify`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.running = true
+			if err := knownType(q.kind); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("limit") && !a.json {
 				q.limit = someEvents
 			}
@@ -39,6 +44,7 @@ func (a *app) events() *cobra.Command {
 	f.StringVar(&q.kind, "type", "", "only this `TYPE`, or a beginning and *, such as 'mcp.call.*'")
 	f.IntVar(&q.limit, "limit", 0, "only the last `N` (default 100 in the table, all with --json; 0: all)")
 	a.jsonFlag(cmd, "print the lines as they are stored")
+	_ = cmd.RegisterFlagCompletionFunc("type", completeTypes)
 	cmd.AddCommand(a.verify())
 	return cmd
 }
@@ -61,6 +67,35 @@ func (q eventQuery) wants(e event.Event) bool {
 	return q.session == "host" || strings.HasPrefix(e.Session, q.session) || strings.HasPrefix(e.Session, "s_"+q.session)
 }
 
+// knownType fails for a type that no event has.
+func knownType(kind string) error {
+	prefix, many := strings.CutSuffix(kind, "*")
+	types := eventTypes()
+	if kind == "" || !many && slices.Contains(types, kind) ||
+		many && slices.ContainsFunc(types, func(t string) bool { return strings.HasPrefix(t, prefix) }) {
+		return nil
+	}
+	text := fmt.Sprintf("no event has the type %q", kind)
+	var families []string // mcp.call.* …
+	for _, t := range types {
+		families = append(families, t[:strings.LastIndexByte(t, '.')+1]+"*")
+	}
+	slices.Sort(families)
+	families = slices.Compact(families)
+	near := near.Name(prefix, types)
+	if slices.Contains(families, strings.TrimSuffix(prefix, ".")+".*") {
+		near = strings.TrimSuffix(prefix, ".") + ".*"
+	}
+	return usage(text+didYouMean(near), "There are: "+strings.Join(families, ", "))
+}
+
+func eventTypes() (types []string) {
+	for _, d := range event.All() {
+		types = append(types, d.Type())
+	}
+	return types
+}
+
 func (a *app) showEvents(q eventQuery) error {
 	c, err := a.load()
 	if err != nil {
@@ -68,10 +103,10 @@ func (a *app) showEvents(q eventQuery) error {
 	}
 	dir := a.journalDir(c)
 	if !exists(dir) {
-		fmt.Fprintf(a.err, "no events yet: there is no folder %s\n  The first usher tools or usher call makes it\n", line(dir))
+		fmt.Fprintf(a.err, "no events yet: there is no folder %s\n  The first %[2]s tools or %[2]s call makes it\n", line(dir), line(a.command()))
 		return nil
 	}
-	show := &eventWriter{app: a}
+	show := &eventWriter{app: a, now: time.Now()}
 	last := tail{limit: q.limit, out: show.one}
 	damaged := false
 	for e, err := range journal.Read(dir, q.filter()) {
@@ -87,6 +122,7 @@ func (a *app) showEvents(q eventQuery) error {
 			}
 		}
 	}
+	show.today = len(last.ring) > 0 && !slices.ContainsFunc(last.ring, func(e event.Event) bool { return !sameDay(e.Time, show.now) })
 	if err := last.flush(); err != nil {
 		return err
 	}
@@ -105,7 +141,7 @@ func (a *app) afterEvents(t tail, damaged bool) error {
 		fmt.Fprintf(a.err, "the last %d of %d; --limit 0 shows all\n", t.limit, t.seen)
 	}
 	if damaged {
-		return &failure{fault.ExitLog, "the event log is damaged", "To see all of it, run: usher events verify"}
+		return &failure{fault.ExitLog, "the event log is damaged", "To see all of it, run: " + self + " events verify"}
 	}
 	return nil
 }
@@ -141,58 +177,4 @@ func (t *tail) flush() error {
 		}
 	}
 	return nil
-}
-
-// eventWriter prints events.
-type eventWriter struct {
-	app  *app
-	head bool
-	buf  []byte
-}
-
-func (w *eventWriter) one(e event.Event) error {
-	if w.app.json {
-		return w.stored(e)
-	}
-	out := w.app.out
-	if !w.head {
-		w.head = true
-		fmt.Fprintln(out, out.paint(dim, "TIME                SESSION     SEQ  EVENT"))
-	}
-	kind := e.Type
-	left, total := 0, out.width()
-	if total == 0 || total >= roomy {
-		kind = pad(kind, typeColumns)
-	}
-	if total > 0 {
-		left = max(total-eventColumns-len(kind)-len(gap), leastSalient)
-	}
-	_, err := fmt.Fprintf(out, "%s  %s  %5d  %s  %s\n",
-		out.paint(dim, e.Time.Local().Format("01-02 15:04:05.000")), pad(shortSession(e.Session), 8), e.Seq,
-		out.paint(eventStyle(e), kind), cut(salient(e), left))
-	return err
-}
-
-const (
-	eventColumns = 18 + 2 + 8 + 2 + 5 + 2
-	leastSalient = 16
-	typeColumns  = 25
-	roomy        = 100 // columns from which on the types get a column
-)
-
-// stored prints the line as it lies in the log, with the hash that stands there.
-func (w *eventWriter) stored(e event.Event) error {
-	stamp := e.Time.UTC().AppendFormat(nil, event.TimeFormat)
-	w.buf, _ = event.AppendLine(w.buf[:0], e.Seq, e.Session, stamp, e.Type, e.Data, []byte(e.Prev))
-	if h, err := hex.DecodeString(e.Hash); err == nil && 2*len(h) == event.HashLen {
-		const tail = len("\"}\n")
-		copy(w.buf[len(w.buf)-tail-event.HashLen:], e.Hash)
-	}
-	_, err := jsonWriter{w.app.out}.Write(w.buf)
-	return err
-}
-
-func shortSession(id string) string {
-	id = strings.TrimPrefix(id, "s_")
-	return id[:min(len(id), 8)]
 }

@@ -35,7 +35,7 @@ func TestSalient(t *testing.T) {
 		d    event.Data
 		want string
 	}{
-		{event.ToolCompleted{Tool: "mcp.a.b", ResultSize: 1240, ResultPreview: "one\ntwo\x1b", IsError: true}, `mcp.a.b  failed  1.2 KB  one two\x1b`},
+		{event.ToolCompleted{Tool: "mcp.a.b", ResultSize: 1240, ResultPreview: "one\ntwo\x1b", IsError: true}, `failed  mcp.a.b  1.2 KB  one two\x1b`},
 		{event.ServerCatalog{Server: "a", Tools: 3}, "a  3 tools"},
 		{event.ToolUnknown{Tool: "x", Nearest: []string{"y", "z"}}, "x  y, z"},
 		{event.ConfigRejected{File: "f", Line: 3, Message: "no"}, "f  line 3  no"},

@@ -10,7 +10,8 @@ import (
 	"github.com/usher-mcp/usher/fault"
 )
 
-// failure is an error as a person reads it: what went wrong, what to do next, and the exit code.
+// failure is an error as a person reads it: what went wrong, what to do next (in which self stands for usher), and the
+// exit code.
 type failure struct {
 	code       int
 	text, hint string
@@ -34,7 +35,7 @@ func (a *app) report(err error) int {
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.err.paint(red, "usher:"), a.err.wrapped(line(f.text), len("usher: ")))
 	if f.hint != "" {
-		fmt.Fprintf(a.err, "  %s\n", line(f.hint)) // unbroken: commands in it are there to be copied
+		fmt.Fprintf(a.err, "  %s\n", line(a.hint(f.hint))) // unbroken: commands in it are there to be copied
 	}
 	return f.code
 }
@@ -45,7 +46,7 @@ func explain(err error) *failure {
 		return f
 	}
 	if p, ok := errors.AsType[*config.Problem](err); ok {
-		return &failure{fault.ExitConfig, p.Error(), "Then check it with: usher doctor"}
+		return &failure{fault.ExitConfig, p.Error(), "Then check it with: " + self + " doctor"}
 	}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return explainFault(*e)
@@ -61,6 +62,10 @@ func explainFault(e fault.Error) *failure {
 	e.Hint = ""
 	text := e.Text(fault.English)
 	switch {
+	case e.Kind == fault.NotFound && strings.HasPrefix(e.Detail, "nothing is called "):
+		text = "no tool is called " + strings.TrimPrefix(e.Detail, "nothing is called ")
+	case e.Kind == fault.NotFound && strings.Contains(e.Detail, " could mean several tools; "):
+		text = e.Detail
 	case e.Tool == "" && e.Kind == fault.LogUnavailable:
 		text = "the event log can't be written: " + e.Detail
 	case e.Kind == fault.Internal && e.Cause != nil:
@@ -77,7 +82,7 @@ func nextStep(e *fault.Error) string {
 	switch e.Kind {
 	case fault.Unavailable, fault.Restarted, fault.Auth, fault.Protocol, fault.SessionExpired:
 		if e.Server != "" {
-			return "To see why, run: usher doctor " + shellWord(e.Server)
+			return "To see why, run: " + self + " doctor " + shellWord(e.Server)
 		}
 	case fault.Timeout:
 		return `If it is only slow, give its entry more time: "callTimeout": "2m" (or "startTimeout" for its start)`
@@ -87,9 +92,12 @@ func nextStep(e *fault.Error) string {
 		}
 		return "What is denied is listed under permissions.deny of the configuration"
 	case fault.NotFound:
-		return "To see all tools, run: usher tools"
+		if strings.Contains(e.Detail, "; did you mean ") || strings.Contains(e.Detail, " could mean several tools; ") {
+			return "" // it has said what to do
+		}
+		return "To see all tools, run: " + self + " tools"
 	case fault.InvalidParams:
-		return "To see what it takes, run: usher tools --json"
+		return "To see what it takes, run: " + self + " tools --json"
 	}
 	return ""
 }
@@ -101,7 +109,9 @@ const exitCodes = `Exit codes of usher:
       with an error
    2  wrong usage: an unknown command, flag or tool, or
       arguments that don't fit
-   3  the configuration is broken
+   3  the configuration is broken or not there, or a call
+      was not run because a part of the permissions can't
+      be read
    4  the call was denied, or needs an approval that nobody
       could give
    5  a server can't be reached, or broke down; or the

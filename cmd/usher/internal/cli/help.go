@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	near "github.com/usher-mcp/usher/internal/nearest"
 )
 
 const firstConfig = `{
@@ -18,29 +19,67 @@ const firstConfig = `{
   }
 }`
 
-const configHelp = `Usher reads one file, by default ~/.config/usher/mcp.config.json; --config or
-USHER_CONFIG name another. It is JSON; comments and trailing commas are allowed.
-
-The servers are written as other MCP clients write them:
-
-` + firstConfig + `
-
-A remote server has "url": "https://…" (and "headers") in place of "command".
-${NAME} is the value of a variable, ${NAME:-text} with a default.
-
-    "env": { "JIRA_TOKEN": "${JIRA_TOKEN}" }
-
-What may be called without asking stands under "permissions"; usher allow writes it.
-
-Check the file with: usher doctor
-`
-
 // helpTopics are texts that usher help shows.
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
 		{Use: "config", Short: "How to write the configuration", Long: configHelp},
 	}
+}
+
+// helpCommand shows the help of a command or a topic.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND | TOPIC]", Short: "Help about a command or a topic",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return commandNames(root), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd := root
+			for _, name := range args {
+				next := child(cmd, name)
+				if next == nil {
+					return noHelp(cmd, name)
+				}
+				cmd = next
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+func noHelp(cmd *cobra.Command, name string) error {
+	text := fmt.Sprintf("there is no help on %q", name)
+	if near := near.Name(name, commandNames(cmd)); near != "" {
+		text += "; did you mean usher help " + strings.TrimPrefix(cmd.CommandPath()+" ", "usher ") + near + "?"
+	}
+	names := commandNames(cmd)
+	if len(names) == 0 {
+		return usage(text, "See: "+cmd.CommandPath()+" --help")
+	}
+	return usage(text, "There is help on: "+strings.Join(names, ", "))
+}
+
+func child(cmd *cobra.Command, name string) *cobra.Command {
+	for _, c := range cmd.Commands() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 const (

@@ -29,8 +29,16 @@ func (a *app) data() string {
 	return standard.DataDir()
 }
 
-// load reads the configuration; without a file it is empty.
+// load reads the configuration. Without a file it is empty, unless a person named that file.
 func (a *app) load() (*config.Config, error) {
+	if err := a.there(); err != nil {
+		return nil, err
+	}
+	return a.loadAny()
+}
+
+// loadAny is load for whoever makes the file where it isn't there.
+func (a *app) loadAny() (*config.Config, error) {
 	c, err := config.Load(a.path(), os.LookupEnv)
 	if _, isProblem := errors.AsType[*config.Problem](err); err != nil && !isProblem {
 		return nil, &failure{fault.ExitConfig, err.Error(), "Or name another file with --config"}
@@ -55,6 +63,8 @@ func (a *app) journalDir(c *config.Config) string {
 type opening struct {
 	only  func(server string) bool // nil: all servers
 	asker permission.Asker         // nil: nobody can be asked
+	// notice hears of changes of the configuration while the host is open; nil: nobody does.
+	notice func(text string)
 }
 
 // withHost opens a host for f and closes it in any case. ctx of f ends with the first signal to stop.
@@ -67,6 +77,7 @@ func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *
 	}
 	h, err := standard.Open(context.WithoutCancel(ctx), standard.Options{
 		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, Watchdog: []string{exe, watchdogArg},
+		Command: a.command(), Notice: o.notice,
 	})
 	if err != nil {
 		return openFailure(err)

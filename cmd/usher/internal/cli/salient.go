@@ -22,7 +22,7 @@ func salientFields(kind string) []string {
 	case "tool.unknown":
 		return []string{"tool", "nearest"}
 	case "permission.requested":
-		return []string{"tool", "riskAtDecision"}
+		return []string{"riskAtDecision", "tool"}
 	case "permission.resolved":
 		return []string{"decision", "actor", "sourcedFrom", "rule"}
 	case "mcp.call.started":
@@ -32,13 +32,13 @@ func salientFields(kind string) []string {
 	case "mcp.call.completed":
 		return []string{"server", "durationMs"}
 	case "mcp.call.failed":
-		return []string{"server", "durationMs", "kind", "message"}
+		return []string{"server", "kind", "message", "durationMs"}
 	case "tool.started":
 		return []string{"tool"}
 	case "tool.completed":
-		return []string{"tool", "isError", "resultSize", "resultPreview"}
+		return []string{"isError", "tool", "resultSize", "resultPreview"}
 	case "tool.failed":
-		return []string{"tool", "reason", "message"}
+		return []string{"reason", "tool", "message"}
 	}
 	return hostFields(kind)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/gateway"
 	"github.com/usher-mcp/usher/standard"
@@ -33,7 +34,7 @@ func (a *app) serve() *cobra.Command {
 		Use: "serve", Short: "Serve all tools to agents over HTTP", Args: noArgs,
 		Long: `Serve the tools of all servers and the built-in ones at one address, over Streamable HTTP.
 Each call takes the same way as usher call: it is checked, decided and recorded. A call
-that needs a person's word is refused with the command that would allow it.
+that needs a person's word is refused with the command that would allow it, and told here.
 
 There is no authentication in this version, so the address must be this machine's own.`,
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.serveHTTP(ctx, listen) }),
@@ -53,12 +54,14 @@ func (a *app) serveHTTP(ctx context.Context, address string) error {
 		return err
 	}
 	defer l.Close()
-	return a.withHost(ctx, opening{}, func(ctx context.Context, h *standard.Host) error {
-		return a.serveOn(ctx, l, h, a.journalDir(c))
+	w := &watcher{to: a.err, command: a.command()}
+	defer w.close()
+	return a.withHost(ctx, opening{asker: w, notice: w.notice}, func(ctx context.Context, h *standard.Host) error {
+		return a.serveOn(ctx, l, h, c)
 	})
 }
 
-func (a *app) serveOn(ctx context.Context, l net.Listener, h *standard.Host, log string) error {
+func (a *app) serveOn(ctx context.Context, l net.Listener, h *standard.Host, c *config.Config) error {
 	g := gateway.New(h.Host, gateway.Options{})
 	mux := http.NewServeMux()
 	mux.Handle(endpoint, g.HTTP())
@@ -77,7 +80,7 @@ func (a *app) serveOn(ctx context.Context, l net.Listener, h *standard.Host, log
 	welcomed := make(chan struct{})
 	go func() {
 		defer close(welcomed)
-		a.welcome(ctx, h, log, url)
+		a.welcome(ctx, h, c, url)
 	}()
 	var err error
 	select {
@@ -118,9 +121,9 @@ func listenLocal(address string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &failure{fault.ExitUnavailable, "port " + port + " is taken; maybe by another usher", "Take a free one: usher serve --listen 127.0.0.1:0"}
+		return nil, &failure{fault.ExitUnavailable, "port " + port + " is taken; maybe by another usher", "Take a free one: " + self + " serve --listen 127.0.0.1:0"}
 	case errors.Is(err, syscall.EACCES):
-		return nil, &failure{fault.ExitUnavailable, "port " + port + " is not yours to take", "Take a free one: usher serve --listen 127.0.0.1:0"}
+		return nil, &failure{fault.ExitUnavailable, "port " + port + " is not yours to take", "Take a free one: " + self + " serve --listen 127.0.0.1:0"}
 	}
 	return nil, usage("can't listen on "+address+": "+strings.TrimPrefix(err.Error(), "listen tcp: "), "Such as: --listen "+defaultListen)
 }

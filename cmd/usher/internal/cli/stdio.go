@@ -28,7 +28,7 @@ func (a *app) serveStdio(ctx context.Context, _ []string) error {
 	}
 	a.notes(c.Problems)
 	if a.in != nil && a.err.tty && isTerminal(a.in) {
-		fmt.Fprintln(a.err, "usher stdio speaks MCP on standard input; an agent starts it. To try it by hand, use: usher call")
+		fmt.Fprintln(a.err, "usher stdio speaks MCP on standard input; an agent starts it. To try it by hand, use: "+line(a.command())+" call")
 	}
 	return a.withHost(ctx, opening{}, func(ctx context.Context, h *standard.Host) error {
 		g := gateway.New(h.Host, gateway.Options{})

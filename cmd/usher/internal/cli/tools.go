@@ -10,6 +10,7 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	near "github.com/usher-mcp/usher/internal/nearest"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -27,6 +28,7 @@ from agents and left out here without --all.`,
 		}),
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this `NAME`")
+	_ = cmd.RegisterFlagCompletionFunc("server", a.completeServer)
 	cmd.Flags().BoolVar(&all, "all", false, "also the tools that a rule denies")
 	a.jsonFlag(cmd, "print a JSON array")
 	return cmd
@@ -61,6 +63,16 @@ func (a *app) listTools(ctx context.Context, server string, all bool) error {
 	})
 }
 
+// allTools lists the tools of what is up now, those that a rule denies too.
+func allTools(h *standard.Host, client string) ([]usher.Tool, error) {
+	s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: client})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close("closed")
+	return s.AllTools(), nil
+}
+
 // usable finds out why a server that a person names can't be started: nobody configured it, or its entry is off.
 func usable(c *config.Config, server string) error {
 	for _, s := range c.Servers {
@@ -77,7 +89,7 @@ func usable(c *config.Config, server string) error {
 		return p
 	}
 	text := fmt.Sprintf("no server is called %q", server)
-	if near := nearest(server, serverNames(c)); near != "" {
+	if near := near.Name(server, serverNames(c)); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return usage(text, "Servers are configured in "+c.Path+"; see: usher help config")
@@ -125,6 +137,8 @@ func (a *app) showTools(h *standard.Host, tools []usher.Tool, server string) err
 			rows = append(rows, toolJSON{t.Name, t.Model, t.Server, t.Risk.String(), t.Effect.String(), t.Description, t.Hash, t.Definition})
 		}
 	}
+	a.notes(h.Problems)
+	failed := a.showFailed(h.Servers())
 	if a.json {
 		if err := writeJSON(a.out, rows); err != nil {
 			return err
@@ -136,8 +150,6 @@ func (a *app) showTools(h *standard.Host, tools []usher.Tool, server string) err
 		}
 		t.print(a.out)
 	}
-	a.notes(h.Problems)
-	failed := a.showFailed(h.Servers())
 	switch {
 	case failed && server != "":
 		return exit(fault.ExitUnavailable)
@@ -157,7 +169,7 @@ func (a *app) showFailed(servers []usher.ServerStatus) bool {
 		failed = true
 		name := line(s.Name)
 		reason := wrap(cut(line(why(s.Err)), maxReason), width(name)+2, 2, a.err.width())
-		fmt.Fprintf(a.err, "%s %s\n  To see why, run: usher doctor %s\n", a.err.paint(red, name+":"), reason, line(shellWord(s.Name)))
+		fmt.Fprintf(a.err, "%s %s\n  To see why, run: %s doctor %s\n", a.err.paint(red, name+":"), reason, line(a.command()), line(shellWord(s.Name)))
 	}
 	return failed
 }

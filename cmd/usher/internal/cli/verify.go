@@ -36,7 +36,7 @@ func (a *app) verifyLog() error {
 	r, err := journal.Verify(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &failure{fault.ExitLog, "there is no event log: no folder " + dir, "The first usher tools or usher call makes it; --data names another folder"}
+		return &failure{fault.ExitLog, "there is no event log: no folder " + dir, "The first " + self + " tools or " + self + " call makes it; --data names another folder"}
 	case err != nil:
 		return cantRead(err)
 	}

@@ -12,7 +12,8 @@ import (
 
 const (
 	blink    = 200 * time.Millisecond
-	patience = time.Second // after which something that isn't a terminal hears what is waited for
+	patience = time.Second      // after which something that isn't a terminal hears what is waited for
+	again    = 10 * time.Second // after which it hears it once more
 )
 
 // progress is a line on standard error that comes and goes in a terminal.
@@ -23,9 +24,10 @@ type progress struct {
 	quiet bool
 	shown bool
 	last  string
+	said  time.Time // when last was written
 }
 
-// show replaces the line; where there is no terminal it says each text once.
+// show replaces the line; where there is no terminal it says each text, and from time to time again.
 func (p *progress) show(text, more string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,10 +36,10 @@ func (p *progress) show(text, more string) {
 	case p.to.tty:
 		fmt.Fprint(p.to, "\r\x1b[K"+p.to.paint(dim, cut(text+more, p.to.width()-1)))
 		p.shown = true
-	case text != p.last:
-		fmt.Fprintln(p.to, text)
+	case text != p.last || time.Since(p.said) >= again:
+		fmt.Fprintln(p.to, text+more)
+		p.last, p.said = text, time.Now()
 	}
-	p.last = text
 }
 
 // clear takes the line away.
@@ -95,14 +97,19 @@ func (a *app) ready(ctx context.Context, h *usher.Host) error {
 }
 
 func startingText(servers []usher.ServerStatus) string {
-	var names []string
+	names := starting(servers)
+	if len(names) == 0 {
+		return ""
+	}
+	return "starting " + strings.Join(names, ", ") + " …"
+}
+
+// starting names the servers that have neither come up nor failed yet.
+func starting(servers []usher.ServerStatus) (names []string) {
 	for _, s := range servers {
 		if s.State == "starting" || s.State == "idle" {
 			names = append(names, line(s.Name))
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "starting " + strings.Join(names, ", ") + " …"
+	return names
 }

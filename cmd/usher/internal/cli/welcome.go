@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/permission"
 	"github.com/usher-mcp/usher/standard"
 )
 
 // welcome is the start screen. It waits for the servers, but not long.
-func (a *app) welcome(ctx context.Context, h *standard.Host, log, url string) {
+func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, url string) {
 	w := a.err
 	fmt.Fprintf(w, "\n  %s %s   %s\n\n", w.paint(bold, "usher"), usher.Version, w.paint(cyan, url))
 	look, cancel := context.WithTimeout(ctx, firstLook)
@@ -20,15 +22,23 @@ func (a *app) welcome(ctx context.Context, h *standard.Host, log, url string) {
 		return
 	}
 	a.welcomeServers(h)
-	a.welcomeRow("built in", a.builtins(h), "")
+	tools, err := allTools(h, "usher serve")
+	if err != nil {
+		a.welcomeRow("built in", err.Error(), red)
+	} else {
+		a.welcomeRow("built in", builtins(tools), "")
+	}
 	a.welcomeRow("", "for files in "+h.Dir, dim)
 	if exists(h.ConfigPath) {
 		a.welcomeRow("config", h.ConfigPath, "")
 	}
-	a.welcomeRow("log", log, "")
+	a.welcomeRow("log", absolute(a.journalDir(c)), "")
 	a.connect(url)
 	fmt.Fprintf(w, "\n  %s\n\n", w.paint(dim, "Ctrl-C stops it"))
 	a.notes(h.Problems)
+	for _, q := range surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), "") {
+		fmt.Fprintf(w, "%s %s\n", w.paint(yellow, "note:"), w.wrapped(line(q.Text()), len("note: ")))
+	}
 }
 
 const welcomeIndent = 2 + 9 + 1
@@ -60,7 +70,7 @@ func (a *app) welcomeServer(head string, s usher.ServerStatus, widest int) {
 	sign, text, next := a.err.paint(green, good), plural(s.Tools, "tool"), ""
 	switch s.State {
 	case "down", "closed":
-		sign, text, next = a.err.paint(red, bad), cut(line(why(s.Err)), maxReason), "usher doctor "+line(shellWord(s.Name))
+		sign, text, next = a.err.paint(red, bad), cut(line(why(s.Err)), maxReason), line(a.command())+" doctor "+line(shellWord(s.Name))
 	case "starting", "idle":
 		sign, text = a.err.paint(yellow, "…"), "still starting"
 	}
@@ -84,16 +94,11 @@ func (a *app) welcomeNone(h *standard.Host) {
 	}
 }
 
-func (a *app) builtins(h *standard.Host) string {
-	s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: "usher serve"})
-	if err != nil {
-		return err.Error()
-	}
-	defer s.Close("closed")
+func builtins(tools []usher.Tool) string {
 	var names []string
-	for _, t := range s.Tools() {
-		if t.Server == "" {
-			names = append(names, strings.TrimPrefix(t.Name, "local."))
+	for _, t := range tools {
+		if t.Server == "" && t.Effect != permission.Deny {
+			names = append(names, bareName(t.Name))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -105,7 +110,7 @@ func (a *app) connect(url string) {
 	ways := [][2]string{
 		{"Claude Code", "claude mcp add --transport http usher " + url},
 		{"others", `{"mcpServers": {"usher": {"type": "http", "url": "` + url + `"}}}`},
-		{"over stdio", `{"mcpServers": {"usher": {"command": "usher", "args": ["stdio"]}}}`},
+		{"over stdio", line(a.stdioEntry())},
 	}
 	fmt.Fprintf(w, "\n  %s\n", w.paint(bold, "Connect an agent"))
 	folded := w.width() > 0 && w.width() < roomy
