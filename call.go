@@ -148,7 +148,7 @@ func (c *call) nextStep(k fault.Kind) string {
 		return "Ask it for less, such as a page or a part"
 	case fault.Unavailable, fault.Restarted, fault.Protocol, fault.Auth:
 		if c.tool != nil && !c.isLocal() {
-			return "To see why, run: " + c.s.h.o.Command + " doctor " + shellQuote(c.tool.Server)
+			return "To see why, run: " + c.s.h.o.Command + " doctor " + shellWord(c.tool.Server)
 		}
 	}
 	return ""

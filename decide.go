@@ -156,6 +156,16 @@ func allowHint(c *call, r *permission.Rule) string {
 	return fmt.Sprintf("To allow it, run: %s allow %s (or all of this server: %s allow %s)", usher, name, usher, shellQuote("mcp."+c.tool.Server+".*"))
 }
 
+// shellWord is s where that is one plain word of a shell, else quoted.
+func shellWord(s string) string {
+	for _, r := range s {
+		if r != '-' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return shellQuote(s)
+		}
+	}
+	return s
+}
+
 // shellQuote makes s one word of a shell, whatever a server put into it.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

@@ -125,7 +125,9 @@ func (w *world) fails(t *testing.T, code int, parts []string, args ...string) {
 	}
 	contains(t, r.err, parts...)
 	_, hint, _ := strings.Cut(r.err, "\n")
-	if !strings.HasPrefix(r.err, "usher: ") || !strings.HasPrefix(hint, "  ") || strings.TrimSpace(hint) == "" {
+	advice := strings.HasPrefix(hint, "  ") && strings.TrimSpace(hint) != ""
+	advice = advice || strings.Contains(r.err, "did you mean ") || strings.Contains(r.err, "call one by its full name: ")
+	if !strings.HasPrefix(r.err, "usher: ") || !advice {
 		t.Errorf("usher %v: it doesn't say what to do next: %s", args, r.err)
 	}
 }

@@ -30,7 +30,7 @@ func TestBrokenConfig(t *testing.T) {
 			w := newWorld(t)
 			w.configure(t, test.config)
 			for _, args := range [][]string{{"tools"}, {"call", "mcp.good.echo", "text=x"}, {"serve", "--listen", "127.0.0.1:0", "--json"}, {"stdio"}} {
-				w.fails(t, 3, append(test.want, "usher doctor"), args...)
+				w.fails(t, 3, append(test.want, " doctor"), args...)
 			}
 			if _, err := os.Stat(w.data); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("it made its data folder: %v", err)
@@ -66,7 +66,7 @@ func TestBadEntry(t *testing.T) {
 			}
 			contains(t, r.err, test.want...)
 			if test.call != "" {
-				w.fails(t, 3, append(test.want, "usher doctor"), "call", test.call, "text=x")
+				w.fails(t, 3, append(test.want, " doctor"), "call", test.call, "text=x")
 			}
 			w.goodWorks(t)
 			f := w.stdio(t)

@@ -129,15 +129,15 @@ func TestBadCalls(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"server sends keys twice", []string{"mcp.broken.echo", "text=duplicate"}, 5, []string{"duplicate object member", "usher doctor broken"}},
-		{"server sends invalid UTF-8", []string{"mcp.broken.echo", "text=utf8"}, 5, []string{"invalid UTF-8", "usher doctor broken"}},
-		{"server sends 200 levels", []string{"mcp.broken.echo", "text=deep"}, 5, []string{"nested deeper than 128", "usher doctor broken"}},
+		{"server sends keys twice", []string{"mcp.broken.echo", "text=duplicate"}, 5, []string{"duplicate object member", " doctor broken"}},
+		{"server sends invalid UTF-8", []string{"mcp.broken.echo", "text=utf8"}, 5, []string{"invalid UTF-8", " doctor broken"}},
+		{"server sends 200 levels", []string{"mcp.broken.echo", "text=deep"}, 5, []string{"nested deeper than 128", " doctor broken"}},
 		{"server sends 100 MB", []string{"mcp.broken.echo", "text=long"}, 5, []string{"the answer of server broken is too large", "longer than 16 MiB"}},
 		{"server never answers", []string{"mcp.mute.echo", "text=never"}, 6, []string{"server mute did not answer in time", `"callTimeout"`}},
 		{"server never starts", []string{"mcp.silent.echo", "text=x"}, 6, []string{"server silent did not answer in time", `"startTimeout"`}},
-		{"no such command", []string{"mcp.gone.echo", "text=x"}, 5, []string{`"no-such-program": command not found: install it`, "usher doctor gone"}},
-		{"ends at once", []string{"mcp.quits.echo", "text=x"}, 5, []string{"exit status 3", "JIRA_TOKEN is not set", "usher doctor quits"}},
-		{"unknown tool", []string{"mcp.good.eco", "text=x"}, 2, []string{"did you mean mcp.good.echo", "usher tools"}},
+		{"no such command", []string{"mcp.gone.echo", "text=x"}, 5, []string{`"no-such-program": command not found: install it`, " doctor gone"}},
+		{"ends at once", []string{"mcp.quits.echo", "text=x"}, 5, []string{"exit status 3", "JIRA_TOKEN is not set", " doctor quits"}},
+		{"unknown tool", []string{"mcp.good.eco", "text=x"}, 2, []string{"did you mean mcp.good.echo"}},
 		{"wrong type", []string{"mcp.good.echo", "id=bad", "text:=7"}, 2, []string{"text: must be a string", "Correct the arguments"}},
 		{"keys twice", []string{"mcp.good.echo", "--args", `{"id":"bad","a":{"b":1,"b":2}}`}, 2, []string{`duplicate object member name "b"`}},
 		{"200 levels", []string{"mcp.good.echo", "--args", `{"id":"bad","a":` + deepList + `}`}, 2, []string{"nested deeper than 128"}},

@@ -76,7 +76,7 @@ func TestAllowCommandFromTheGateway(t *testing.T) {
 	url := h.serve(t)
 	echo := []string{"--cli", "--format", "json", "-q", "--method", "tools/call", "--tool-name", "mcp__ev__echo", "--tool-args-json", `{"message":"hi"}`, "--server-url", url, "--transport", "http"}
 	out, err := exec.CommandContext(t.Context(), "mcp-inspector", echo...).Output()
-	if err == nil || !strings.Contains(string(out), "usher allow 'mcp.ev.echo'") {
+	if err == nil || !strings.Contains(string(out), " allow 'mcp.ev.echo'") {
 		t.Fatalf("got %s, %v", out, err)
 	}
 	command(t, h.usher(t.Context(), "allow", "mcp.ev.echo"))
