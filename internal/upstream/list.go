@@ -16,6 +16,9 @@ func (s *Server) list(ctx context.Context, session *client.Session) error {
 	s.listing.Lock()
 	defer s.listing.Unlock()
 	tools, err := session.Tools(ctx)
+	if err != nil && s.ctx.Err() != nil {
+		return err // the server is being closed
+	}
 	if err != nil {
 		s.record(event.ServerLog{Server: s.o.Name, Level: "warning", Logger: "usher", Message: "its list of tools is incomplete: " + reason(err)})
 		if len(tools) == 0 || s.listed {

@@ -98,7 +98,7 @@ func builtins(tools []usher.Tool) string {
 	var names []string
 	for _, t := range tools {
 		if t.Server == "" && t.Effect != permission.Deny {
-			names = append(names, bareName(t.Name))
+			names = append(names, t.Name)
 		}
 	}
 	return strings.Join(names, ", ")
