@@ -41,16 +41,13 @@ func (c *call) flush() (event.Mark, error) {
 	return mark, nil
 }
 
-// timeout is how long the server may have the call: what its entry says, within what the session was given.
+// timeout is how long the server may have the call.
 func (s *Session) timeout(c *call) time.Duration {
-	own, ok := s.h.limits[c.tool.Server]
-	switch {
-	case !ok:
-		return cmp.Or(s.o.CallTimeout, defaultCallTimeout)
-	case s.o.CallTimeout > 0:
-		return min(own, s.o.CallTimeout)
+	t := cmp.Or(s.o.CallTimeout, s.h.limits[c.tool.Server], s.o.CallLimit, defaultCallTimeout)
+	if s.o.CallLimit > 0 {
+		t = min(t, s.o.CallLimit)
 	}
-	return own
+	return t
 }
 
 // sending is the last moment before a byte leaves: the log has all events up to tool.started, and for a call above a
@@ -131,7 +128,7 @@ func (c *call) failed(err error) error {
 	if e.Hint == "" {
 		e.Hint = c.nextStep(e.Kind)
 	}
-	text := e.Text(fault.English)
+	text := c.s.h.redactedCut(e.Text(fault.English))
 	if c.clock.running() && !c.isLocal() {
 		c.add(event.CallFailed{
 			Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms(), Code: e.Code, Kind: e.Kind.Family(), Message: text,
@@ -221,10 +218,17 @@ func (p *progressPeer) Notify(ctx context.Context, m *mcp.Message) {
 		h := p.c.s.h
 		_, _ = h.o.Log.Append(ctx, p.c.s.id, event.CallProgress{
 			Server: p.c.tool.Server, ToolCallID: p.c.id, Progress: number(mcp.Member(m.Params, "progress")),
-			Total: number(mcp.Member(m.Params, "total")), Message: h.redactedCut(mcp.Text(mcp.Member(m.Params, "message"))),
+			Total: total(mcp.Member(m.Params, "total")), Message: h.redactedCut(mcp.Text(mcp.Member(m.Params, "message"))),
 		})
 	}
 	p.Peer.Notify(ctx, m)
+}
+
+func total(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	return number(raw)
 }
 
 // number keeps what is one; a server may send anything.

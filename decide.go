@@ -64,7 +64,7 @@ func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resol
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.h.ctx, cancel)()
-	answer, err := s.asker().Ask(ctx, permission.Question{
+	answer, err := s.question(ctx, permission.Question{
 		ToolCallID: c.id, Session: s.id, Client: s.o.Client, Target: c.tool.Target, Title: mcp.Cut(c.tool.Def.Description, router.MaxDescription),
 		Args: c.args, Risk: c.risk, Rule: d.Rule,
 	})
@@ -97,6 +97,25 @@ func (s *Session) ask(ctx context.Context, c *call, d permission.Decision, resol
 	s.grant(c, answer.Scope, &resolved)
 	c.add(resolved)
 	return nil
+}
+
+// question returns with the answer or with the end of ctx, whether or not the Asker heeds that.
+func (s *Session) question(ctx context.Context, q permission.Question) (permission.Answer, error) {
+	type reply struct {
+		answer permission.Answer
+		err    error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		answer, err := s.asker().Ask(ctx, q)
+		replied <- reply{answer, err}
+	}()
+	select {
+	case r := <-replied:
+		return r.answer, r.err
+	case <-ctx.Done():
+		return permission.Answer{}, ctx.Err()
+	}
 }
 
 // grant keeps an answer that reaches further than this call. For a destructive call none does.

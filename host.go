@@ -101,6 +101,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	for _, s := range h.servers {
 		s.Start()
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.forget = context.AfterFunc(life, func() { _ = h.Close() })
 	return h, nil
 }
@@ -164,12 +166,13 @@ func (h *Host) newServer(ctx context.Context, s Server, slots chan struct{}) *up
 
 func (h *Host) setTools(s Server, tools []mcp.Tool) {
 	c := h.router.Set(router.Origin{Server: s.Name, Trusted: s.TrustHints, Builtin: s.Name == ""}, tools)
-	if s.Name != "" {
+	same := len(c.Added)+len(c.Removed)+len(c.Changed) == 0
+	if s.Name != "" && (!same || len(tools) == 0) {
 		h.record(event.ServerCatalog{
 			Server: s.Name, Tools: len(tools), Added: some(c.Added), Removed: some(c.Removed), Changed: some(c.Changed), Hash: catalogHash(tools),
 		})
 	}
-	if len(c.Added)+len(c.Removed)+len(c.Changed) == 0 {
+	if same {
 		return
 	}
 	h.mu.Lock()
@@ -279,14 +282,15 @@ func (h *Host) Close() error {
 	for s := range h.sessions {
 		sessions = append(sessions, s)
 	}
+	forget := h.forget
 	h.mu.Unlock()
 	if was {
 		<-h.over
 		return nil
 	}
 	defer close(h.over)
-	if h.forget != nil {
-		h.forget()
+	if forget != nil {
+		forget()
 	}
 	h.cancel() // ends questions, calls and dials
 	killpoint.At("host.closing")

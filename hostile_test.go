@@ -242,3 +242,82 @@ func TestHostEndsCallsInFlight(t *testing.T) {
 		}
 	}
 }
+
+// H2, H4: a long JSON-RPC error is short in the log, and the chain has its end.
+func TestLongErrorIsShortInTheLog(t *testing.T) {
+	w := open(t)
+	w.jira.do = func(string, json.RawMessage) *mcp.Message {
+		return mcp.ErrorAnswer("", -32000, strings.Repeat("x", 1<<20), nil)
+	}
+	if _, err := w.Call(t.Context(), "mcp.jira.get", []byte(`{"key":"k"}`)); fault.KindOf(err) != fault.ServerError {
+		t.Errorf("got %v", err)
+	}
+	for _, e := range w.log.Events(w.ID()) {
+		if len(e.Data) > 4<<10 {
+			t.Errorf("%s has %d bytes", e.Type, len(e.Data))
+		}
+	}
+	if diff := cmp.Diff([]string{"mcp.call.failed", "tool.failed"}, w.types(6)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A host that is opened with a context that has ended closes itself.
+func TestOpenWithAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		h, err := usher.Open(ctx, usher.Options{Log: new(eventtest.Log)})
+		if err != nil {
+			continue
+		}
+		_ = h.Close()
+		if _, err := h.Session(usher.SessionOptions{}); !errors.Is(err, usher.ErrClosed) {
+			t.Errorf("a session: %v", err)
+		}
+	}
+}
+
+// D2: a session's own time-out wins over the entry's, and a limit over both.
+func TestTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
+			if req.Method == mcp.MethodCallTool {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return (&fake{tools: readTool}).Handle(ctx, req, p)
+		})
+		h, err := usher.Open(t.Context(), usher.Options{Log: new(eventtest.Log), Servers: []usher.Server{
+			{Name: "own", Transport: local.New(hang), Kind: "stdio", TrustHints: true, CallTimeout: 2 * time.Minute},
+			{Name: "plain", Transport: local.New(hang), Kind: "stdio", TrustHints: true},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		for _, c := range []struct {
+			o      usher.SessionOptions
+			server string
+			want   time.Duration
+		}{
+			{usher.SessionOptions{}, "plain", 30 * time.Second},
+			{usher.SessionOptions{}, "own", 2 * time.Minute},
+			{usher.SessionOptions{CallTimeout: 5 * time.Minute}, "own", 5 * time.Minute},
+			{usher.SessionOptions{CallLimit: 10 * time.Minute}, "plain", 10 * time.Minute},
+			{usher.SessionOptions{CallLimit: 10 * time.Minute}, "own", 2 * time.Minute},
+			{usher.SessionOptions{CallLimit: time.Minute}, "own", time.Minute},
+		} {
+			s, err := h.Session(c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			_, err = s.Call(t.Context(), "mcp."+c.server+".get", []byte(`{"key":"k"}`))
+			if took := time.Since(begun); fault.KindOf(err) != fault.Timeout || took != c.want {
+				t.Errorf("%+v, %s: %v after %v, want %v", c.o, c.server, err, took, c.want)
+			}
+			s.Close("closed")
+		}
+	})
+}

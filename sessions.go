@@ -24,7 +24,8 @@ import (
 type SessionOptions struct {
 	Kind        string           // agent, gateway or library (the default)
 	Client      string           // who uses it, for the log and for questions
-	CallTimeout time.Duration    // a call that takes longer fails; default what its server's entry says, else 30 s
+	CallTimeout time.Duration    // a call that takes longer fails; default what its server's entry says, else CallLimit, else 30 s
+	CallLimit   time.Duration    // no call may take longer, whatever else says so; 0: no limit
 	Asker       permission.Asker // asks a person for this session; nil: the host's
 	Language    fault.Language   // of what the agent reads; default English
 	// Changed is told, without being waited for, that Tools changed. It must not block. Nil: nobody is told.

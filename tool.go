@@ -41,7 +41,7 @@ func resolveTool(ctx context.Context, c *call) error {
 
 // resolveLate gives a server that is starting, or was down, the chance to bring the tool.
 func (s *Session) resolveLate(ctx context.Context, name string, unknown error) (*router.Tool, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.CallTimeout, defaultCallTimeout))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.CallTimeout, s.o.CallLimit, defaultCallTimeout))
 	defer cancel()
 	server := s.h.named(name)
 	switch {
@@ -110,7 +110,7 @@ func inspectTool(c *call) error {
 		case mcp.CodeMethodNotFound:
 			k = fault.NotFound
 		}
-		return &fault.Error{Kind: k, Code: e.Code, Detail: e.Message}
+		return &fault.Error{Kind: k, Code: e.Code, Detail: mcp.Cut(e.Message, router.MaxDescription)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"sync"
@@ -84,17 +85,33 @@ func (w *watched) reread() {
 }
 
 // loadThere is config.Load for a file that has to be there: one that is gone or empty for a moment, as editors leave it,
-// must not take the rules with it.
+// must not take the rules with it. What is looked at is what is parsed.
 func loadThere(path string) (*config.Config, error) {
-	text, err := os.ReadFile(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file any more")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	switch {
 	case err != nil:
 		return nil, err
+	case len(text) > maxConfig:
+		return nil, errors.New("the file is larger than 4 MiB")
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("the file is empty; write {} for no rules")
 	}
-	return config.Load(path, os.LookupEnv)
+	return config.Parse(path, text, os.LookupEnv)
 }
+
+const maxConfig = 4 << 20 // bytes, as config.Load has it
 
 func lineOf(err error) int {
 	if p, ok := errors.AsType[*config.Problem](err); ok {

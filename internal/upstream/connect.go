@@ -48,7 +48,8 @@ func (s *Server) connect(d *dial) {
 	s.greet(ctx, session, d, time.Since(started))
 }
 
-// greet lists the tools of a server that has answered, and takes it into use. One that can't even be listed is no use.
+// greet lists the tools of a server that has answered, and takes it into use. One that could never be listed is no use;
+// one that was keeps its old list.
 func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, took time.Duration) {
 	info := session.Info()
 	s.record(event.ServerConnected{
@@ -59,7 +60,7 @@ func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, to
 	err := s.list(ctx, session)
 	killpoint.At("server.listed")
 	switch {
-	case err != nil:
+	case err != nil && !s.everListed():
 	case s.up(session, info.Era):
 		if s.stale.Load() {
 			s.wakeLister()

@@ -99,5 +99,20 @@ func (s *Server) listWhenTold() {
 		ctx, cancel := context.WithTimeout(s.ctx, s.o.StartTimeout)
 		_ = s.list(ctx, session) // it is in the log; the old list stays
 		cancel()
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(listGap):
+		}
 	}
+}
+
+// listGap is the least time between two listings that the server asks for.
+const listGap = time.Second
+
+// everListed reports whether there is a list to fall back on.
+func (s *Server) everListed() bool {
+	s.listing.Lock()
+	defer s.listing.Unlock()
+	return s.listed
 }

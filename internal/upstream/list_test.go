@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
@@ -106,4 +107,44 @@ func TestLogFlood(t *testing.T) {
 			t.Errorf("%d bytes: %s", len(all), all[len(all)-60:])
 		}
 	}
+}
+
+// C5: a server that can only be listed in part comes up again after its end, with what was known of it.
+func TestReconnectWithHalfAList(t *testing.T) {
+	s := start(t, Options{
+		Transport: local.New(lister(func(n int64) *mcp.Message {
+			if n%2 == 0 {
+				return broken()
+			}
+			return tools(`{"tools":[{"name":"echo","inputSchema":{}}],"nextCursor":"x"}`)
+		})),
+	})
+	for range 3 {
+		if _, err := ask(t.Context(), s, "echo"); err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		session := s.session
+		s.mu.Unlock()
+		s.drop(session)
+	}
+}
+
+// A5: a server that tells without end that its list changed is asked at most once a second.
+func TestListChangedFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lists atomic.Int64
+		s := New(t.Context(), Options{Name: "s", Transport: local.New(echo), OnTools: func([]mcp.Tool) { lists.Add(1) }})
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			s.notified(mcp.Notification(mcp.NotifyTools, nil))
+			time.Sleep(10 * time.Millisecond) // of fake time: ten seconds in all
+		}
+		if n := lists.Load(); n < 5 || n > 15 {
+			t.Errorf("%d listings in ten seconds", n)
+		}
+		_ = s.Close()
+	})
 }

@@ -27,7 +27,7 @@ type call struct {
 var _ mcp.Peer = (*call)(nil)
 
 func (c *call) run() {
-	defer c.s.active.Done()
+	defer c.s.ended()
 	defer c.free()
 	var answer *mcp.Message
 	defer func() { c.reply(answer) }() // also if h ends its goroutine
@@ -69,11 +69,13 @@ func (c *call) handle() (answer *mcp.Message) {
 			return errorAnswer(c.req.ID, context.Cause(c.ctx))
 		}
 	}
-	select {
-	case c.s.slots <- struct{}{}:
-		c.slot = true
-	case <-c.ctx.Done():
-		return errorAnswer(c.req.ID, context.Cause(c.ctx))
+	if c.req.ID != "" { // requests alone need a slot: those that have one may wait for what a notification says
+		select {
+		case c.s.slots <- struct{}{}:
+			c.slot = true
+		case <-c.ctx.Done():
+			return errorAnswer(c.req.ID, context.Cause(c.ctx))
+		}
 	}
 	got, err := c.s.h.Handle(c.ctx, c.req, c)
 	switch {

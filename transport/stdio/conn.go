@@ -147,7 +147,7 @@ func (c *conn) tail() string {
 // ExitError says how a server ended that was not asked to.
 type ExitError struct {
 	Exit   string // such as "exit status 1" or "killed by SIGKILL"
-	Stderr string // its last lines there, at most 4 KiB, made printable; not redacted
+	Stderr string // its last lines there, at most 4 KiB, redacted and made printable
 	Cause  error  // why its output could not be read to the end; usually nil
 }
 

@@ -80,15 +80,23 @@ func (s *server) register(c *call) (refusal string) {
 	switch {
 	case s.ending:
 		return "the connection is ending"
-	case len(s.calls) >= maxCalls:
+	case s.pending >= maxCalls:
 		return "too many requests at once; wait for answers"
 	case c.req.ID != "" && s.calls[c.req.ID] != nil:
 		return "a request with this id is already running"
 	case c.req.ID != "":
 		s.calls[c.req.ID] = c
 	}
+	s.pending++
 	s.active.Add(1)
 	return ""
+}
+
+func (s *server) ended() {
+	s.mu.Lock()
+	s.pending--
+	s.mu.Unlock()
+	s.active.Done()
 }
 
 // forget reports whether c is to be answered.

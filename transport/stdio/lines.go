@@ -98,7 +98,7 @@ func (l *lines) grow(n int) {
 }
 
 func (o *overlong) take(b []byte) {
-	if missing := sampleSize - len(o.sample); missing > 0 {
+	if missing := redactSize - len(o.sample); missing > 0 {
 		o.sample = append(o.sample, b[:min(missing, len(b))]...)
 	}
 	o.scan.write(b)

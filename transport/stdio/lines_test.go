@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/usher-mcp/usher/mcp"
 )
 
 // chunks yields its bytes in small pieces, and a passed deadline before each.
@@ -178,6 +180,23 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := printable(in, ""); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// G4: a secret at the cut of an overlong line's sample leaves no part of itself.
+func TestSampleOfAnOverlongLine(t *testing.T) {
+	const secret = "SECRETTOKEN1234567890"
+	for pad := 175; pad < 205; pad += 6 {
+		line := strings.Repeat("x", pad) + secret + strings.Repeat("y", mcp.MaxMessage)
+		f, err := newFrames(strings.NewReader(line+"\n"), mcp.MaxMessage).next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := strays{redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(secret), []byte("[redacted:1]")) }}
+		s.add(f.line)
+		if _, sample := s.seen(); strings.Contains(sample, "SECRET") {
+			t.Fatalf("the sample ends in %q", sample[max(0, len(sample)-30):])
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxRunning is how many requests run at once; beyond it reading pauses. One that has asked its peer doesn't
-	// count any more, since the answer has to be read.
+	// maxRunning is how many requests run at once; the others wait, and can be cancelled meanwhile. One that has asked
+	// its peer doesn't count any more, since the answer has to be read.
 	maxRunning = 256
-	// maxCalls bounds the requests in all; one beyond it is refused.
+	// maxCalls bounds what runs or waits in all; a request beyond it is refused, a notification dropped.
 	maxCalls = 4096
 	// maxAsks bounds the questions to the peer that wait for an answer.
 	maxAsks = 1024
@@ -76,13 +76,14 @@ type server struct {
 	box    *outbox
 	slots  chan struct{} // one for each running call
 
-	mu     sync.Mutex
-	calls  map[mcp.ID]*call
-	asks   map[mcp.ID]chan *mcp.Message
-	asked  int64          // for ids
-	deaf   bool           // nothing comes in any more
-	ending bool           // no call begins any more
-	active sync.WaitGroup // calls and notifications
+	mu      sync.Mutex
+	calls   map[mcp.ID]*call
+	pending int // calls and notifications that run or wait; guarded by mu
+	asks    map[mcp.ID]chan *mcp.Message
+	asked   int64          // for ids
+	deaf    bool           // nothing comes in any more
+	ending  bool           // no call begins any more
+	active  sync.WaitGroup // calls and notifications
 
 	before <-chan struct{} // the last notification is done; the reader's alone
 }

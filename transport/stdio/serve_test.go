@@ -377,3 +377,28 @@ func TestServeTooLongAnswer(t *testing.T) {
 		t.Errorf("got %.100s", got)
 	}
 }
+
+// A5: what waits is bounded, notifications too.
+func TestNotificationsAreBounded(t *testing.T) {
+	in, w := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = Serve(ctx, in, io.Discard, mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Message, _ mcp.Peer) (*mcp.Message, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+	}()
+	for range 4 * maxCalls {
+		if _, err := io.WriteString(w, `{"jsonrpc":"2.0","method":"notifications/x"}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := runtime.NumGoroutine(); n > maxCalls+maxRunning {
+		t.Errorf("%d goroutines", n)
+	}
+	cancel()
+	_ = w.Close()
+	<-done
+}
