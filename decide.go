@@ -13,8 +13,8 @@ import (
 	"github.com/usher-mcp/usher/permission"
 )
 
-// decide lets the call in or keeps it out, after its arguments are checked. Each decision is in the log with its
-// reason. A tool that is denied, and so hidden, doesn't tell what arguments it takes.
+// decide lets the call in or keeps it out. Each decision is in the log with its reason; arguments that don't fit the
+// tool's schema end the call before one. A tool that is denied, and so hidden, doesn't tell what arguments it takes.
 func (s *Session) decide(ctx context.Context, c *call) error {
 	d := s.decision(c.tool, c.risk)
 	if d.Effect != permission.Deny {

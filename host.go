@@ -33,7 +33,8 @@ type Server struct {
 // Options are the parts of a Host. Log is required.
 type Options struct {
 	Servers []Server
-	// Local serves the tools of Usher itself; nil: there are none.
+	// Local serves the tools of Usher itself; nil: there are none. Their reads run without a question. It must heed the
+	// end of a call's context: Close waits for it.
 	Local mcp.Handler
 	// Policy returns the rules in force. It is called for each decision and must be fast; nil: no rules.
 	Policy func() *permission.Policy

@@ -85,7 +85,7 @@ type Rule struct {
 // RiskLabel is the user's word on the risk of one tool.
 type RiskLabel struct {
 	Risk string // read, write, network, execute or destructive
-	Hash string // of the definition that was labelled; "" holds for any
+	Hash string // of the definition that was labelled; "" can only raise the risk
 	Line int    // from 1
 }
 

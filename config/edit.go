@@ -35,7 +35,7 @@ func AddRule(path string, list string, pattern string) (changed bool, err error)
 }
 
 // SetRisk labels a tool in permissions.risk of the file at path, with the hash
-// of the definition that the label is for; hash "" holds for any. It writes as
+// of the definition that the label is for; hash "" can only raise the risk. It writes as
 // AddRule does; a label that is there is changed in place.
 func SetRisk(path, tool, risk, hash string) error {
 	if why := badPattern(tool); why != "" {

@@ -56,7 +56,7 @@ type ServerCatalog struct {
 	Hash    string   `json:"hash"`
 }
 
-// ServerCrashed says that a server ended without being told to, or never came up.
+// ServerCrashed says that a server that was up ended without being told to.
 type ServerCrashed struct {
 	Server     string `json:"server"`
 	Attempt    int    `json:"attempt"`
@@ -64,7 +64,7 @@ type ServerCrashed struct {
 	StderrTail string `json:"stderrTail,omitempty"`
 }
 
-// ServerUnavailable says that a server can't be reached now.
+// ServerUnavailable says that a server could not be started or reached.
 type ServerUnavailable struct {
 	Server string `json:"server"`
 	Reason string `json:"reason"`
@@ -103,7 +103,8 @@ type ConfigChanged struct {
 	Sources []string `json:"sources"`
 }
 
-// ConfigRejected is one part of the configuration that was left out.
+// ConfigRejected is a part of the configuration that was left out, a changed file that was not taken up, or a rule that
+// could not be written. File and line are missing where there is none.
 type ConfigRejected struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`

@@ -28,7 +28,7 @@ func (a *app) allow() *cobra.Command {
 with * for any characters; mcp.SERVER.* means all tools of a server. A running usher takes
 it up within a second.
 
-A destructive tool asks each time, whatever the rules say. To change what counts as its
+A destructive tool asks each time, whatever an allow rule says. To change what counts as its
 risk, for the tool as it is defined now, give --risk.`,
 		Example: `  usher allow 'mcp.fs.*'
   usher allow mcp.fs.delete_file --risk write

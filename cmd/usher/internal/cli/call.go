@@ -87,7 +87,11 @@ func (a *app) callTool(ctx context.Context, name string, in input, timeout time.
 			return err
 		}
 		r, err := a.perform(ctx, h, p, call{name, server, in, timeout})
-		a.kept(asked)
+		switch fault.KindOf(err) {
+		case fault.PermissionDenied, fault.ApprovalRequired: // the answer came too late to count
+		default:
+			a.kept(asked)
+		}
 		if ctx.Err() != nil && fault.KindOf(err) == fault.ApprovalRequired {
 			return ctx.Err() // the question was interrupted
 		}

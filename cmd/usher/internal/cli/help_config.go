@@ -1,7 +1,7 @@
 package cli
 
-const configHelp = `Usher reads one file, by default ~/.config/usher/mcp.config.json; --config or
-USHER_CONFIG name another. It is JSON; comments and trailing commas are allowed.
+const configHelp = `Usher reads one file, by default ~/.config/usher/mcp.config.json (below XDG_CONFIG_HOME where
+that is set); --config or USHER_CONFIG name another. It is JSON; comments and trailing commas are allowed.
 
 The servers are written as other MCP clients write them:
 
@@ -17,11 +17,13 @@ Fields of a server, under "mcpServers" (or "servers"):
                 of command
   headers       for a remote server, {"Name": "value"}
   type          stdio or http; seldom needed
-  disabled      true: keep the entry, don't start it
+  disabled      true: keep the entry, don't start it; also
+                "enabled": false
   startTimeout  until it has answered the first time,
                 such as "30s", which is the default; a
                 number is milliseconds
-  callTimeout   for one call
+  callTimeout   for one call; also "timeout", a number of
+                milliseconds
   trustHints    false: don't believe what it says about
                 its own tools; default true
 
@@ -40,8 +42,9 @@ Fields of "permissions":
         lists of patterns
   risk  the risk of single tools, by full name: read,
         write, network, execute, destructive; usher
-        allow TOOL --risk LEVEL writes it with the hash
-        of the definition that you saw
+        allow TOOL --risk LEVEL writes {"risk": LEVEL,
+        "hash": …}, for the definition that you saw; a
+        label without its hash can only raise the risk
 
 A pattern is a tool's full name, in which * stands for any characters. Nothing else is
 special: ? and [ ] stand for themselves.
