@@ -17,6 +17,11 @@ import (
 // builtinTool is row 2: a built-in tool through the whole path, against a direct call of its handler; and the local
 // transport alone.
 func builtinTool(w *world) error {
+	return w.withSession(builtinToolOf)
+}
+
+// withSession opens a host in this process for f.
+func (w *world) withSession(f func(context.Context, *usher.Session) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	h, err := openHost(ctx, w.dir)
@@ -28,6 +33,10 @@ func builtinTool(w *world) error {
 	if err != nil {
 		return err
 	}
+	return f(ctx, s)
+}
+
+func builtinToolOf(ctx context.Context, s *usher.Session) error {
 	handler := mcp.HandlerFunc(func(_ context.Context, req *mcp.Message, _ mcp.Peer) (*mcp.Message, error) {
 		return mcp.Answer(req.ID, json.RawMessage(callResult)), nil
 	})
@@ -79,18 +88,11 @@ func localTransport(ctx context.Context, carried, direct mcp.Handler) error {
 
 // stdioPath is row 3: a stdio server through the whole path, against the same bytes over a raw pipe.
 func stdioPath(w *world) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	h, err := openHost(ctx, w.dir)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	s, err := h.Session(usher.SessionOptions{Client: "bench"})
-	if err != nil {
-		return err
-	}
-	pipe, stop, err := rawPipe(w.self)
+	return w.withSession(func(ctx context.Context, s *usher.Session) error { return stdioPathOf(ctx, s, w.self) })
+}
+
+func stdioPathOf(ctx context.Context, s *usher.Session, self string) error {
+	pipe, stop, err := rawPipe(self)
 	if err != nil {
 		return err
 	}
