@@ -268,6 +268,9 @@ func (h *Host) redactError(err error) error {
 	return &e
 }
 
+// Command is how hints call the usher command.
+func (h *Host) Command() string { return h.o.Command }
+
 // Ready waits until each server has come up or failed, or until ctx ends.
 func (h *Host) Ready(ctx context.Context) {
 	h.settle(ctx)

@@ -168,18 +168,18 @@ func (a *agent) finish() {
 func (a *agent) forward(ctx context.Context, m *mcp.Message, p mcp.Peer) *mcp.Message {
 	s, err := a.begin()
 	if err != nil {
-		return mcp.ErrorAnswer(m.ID, mcp.CodeInternal, refusalText(err), nil)
+		return mcp.ErrorAnswer(m.ID, mcp.CodeInternal, a.g.refusalText(err), nil)
 	}
 	defer a.done()
 	return handle(ctx, s, m, p)
 }
 
-func refusalText(err error) string {
+func (g *Gateway) refusalText(err error) string {
 	switch {
 	case errors.Is(err, errClosed), errors.Is(err, errEnded):
 		return err.Error()
 	case errors.Is(err, usher.ErrClosed):
 		return errClosed.Error()
 	}
-	return "usher can't record this session, so nothing runs: the event log can't be written. `usher doctor` says why"
+	return "usher can't record this session, so nothing runs: the event log can't be written. To see why, run: " + g.h.Command() + " doctor"
 }
