@@ -55,7 +55,7 @@ func (s *Session) timeout(c *call) time.Duration {
 func (c *call) sending(ctx context.Context, req *mcp.Message) error {
 	h := c.s.h
 	if !c.isLocal() {
-		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: shown(c.sentArgs(req))})
+		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: h.shown(c.sentArgs(req))})
 	}
 	c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
 	killpoint.At("call.sending")
@@ -170,12 +170,14 @@ func (h *Host) redactedCut(text string) string {
 	return mcp.Cut(h.redact(text[:min(len(text), maxPreview)]), cutPreview)
 }
 
-// shown is what an event shows of JSON that others chose: the whole up to 8 KiB, else its beginning as a string.
-func shown(raw json.RawMessage) json.RawMessage {
+// shown is what an event shows of JSON that others chose: the whole up to 8 KiB, else its beginning as a string, from
+// which secrets are taken out before it is cut.
+func (h *Host) shown(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxPreview {
 		return raw
 	}
-	return mcp.Quote(fmt.Sprintf("%s… [%d bytes]", strings.ToValidUTF8(string(raw[:cutPreview]), ""), len(raw)))
+	begin := h.redact(string(raw[:maxPreview]))
+	return mcp.Quote(fmt.Sprintf("%s… [%d bytes]", strings.ToValidUTF8(begin[:min(len(begin), cutPreview)], ""), len(raw)))
 }
 
 // stopwatch measures how long a server had a call.

@@ -23,7 +23,7 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 		}
 	}
 	c.add(event.PermissionRequested{
-		ToolCallID: c.id, Tool: c.name, Args: shown(c.args), RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
+		ToolCallID: c.id, Tool: c.name, Args: s.h.shown(c.args), RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
 	})
 	resolved := event.PermissionResolved{ToolCallID: c.id, Decision: "deny", Actor: d.Actor, SourcedFrom: d.SourcedFrom, Rule: pattern(d.Rule)}
 	switch d.Effect {

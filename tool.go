@@ -19,7 +19,7 @@ const settleTime = 5 * time.Second
 
 func resolveTool(ctx context.Context, c *call) error {
 	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
-	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: shown(c.args), Caller: c.s.o.Client})
+	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client})
 	tool, err := c.s.h.router.Table().Resolve(c.name, c.s.hidden())
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
 		tool, err = c.s.resolveLate(ctx, c.name, unknown)

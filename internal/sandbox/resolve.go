@@ -20,10 +20,12 @@ type StartError struct {
 
 var _ error = (*StartError)(nil)
 
+// Error names the command, what is wrong with it and what to do.
 func (e *StartError) Error() string {
 	return fmt.Sprintf("start %q: %s: %s", e.Command, e.Problem, e.Advice)
 }
 
+// Unwrap returns Err.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // command is a checked [Spec]: path and dir are absolute.
