@@ -23,7 +23,9 @@ const (
 )
 
 func (s *Session) begin(req *mcp.Message, p mcp.Peer) *call {
-	return &call{s: s, id: s.h.o.NewID("tc_"), req: req, peer: p, events: make([]event.Data, 0, 5)}
+	c := &call{s: s, id: s.h.o.NewID("tc_"), req: req, peer: p}
+	c.events = c.room[:0]
+	return c
 }
 
 func (c *call) isLocal() bool { return c.tool != nil && c.tool.Server == "" }
@@ -55,9 +57,11 @@ func (s *Session) timeout(c *call) time.Duration {
 func (c *call) sending(ctx context.Context, req *mcp.Message) error {
 	h := c.s.h
 	if !c.isLocal() {
-		c.add(event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: h.shown(c.sentArgs(req))})
+		c.said.sent = event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: h.shown(c.sentArgs(req))}
+		c.add(&c.said.sent)
 	}
-	c.add(event.ToolStarted{Tool: c.name, ToolCallID: c.id})
+	c.said.started = event.ToolStarted{Tool: c.name, ToolCallID: c.id}
+	c.add(&c.said.started)
 	killpoint.At("call.sending")
 	mark, err := c.flush()
 	if err != nil {
@@ -92,8 +96,7 @@ func logUnavailable(err error) error {
 
 // finish ends the call in the log and waits until that is durable: what was answered is in the log. A log that fails
 // only now takes nothing away from an answer that is there; the log refuses the next call.
-func (s *Session) finish(ctx context.Context, c *call, err error) (*mcp.Message, error) {
-	ctx = context.WithoutCancel(ctx)
+func (s *Session) finish(c *call, err error) (*mcp.Message, error) {
 	if err == nil {
 		c.completed()
 	} else {
@@ -102,7 +105,7 @@ func (s *Session) finish(ctx context.Context, c *call, err error) (*mcp.Message,
 	killpoint.At("call.finishing")
 	if mark, e := c.flush(); e == nil {
 		killpoint.At("call.finished.queued")
-		_ = s.h.o.Log.Wait(ctx, mark)
+		_ = s.h.o.Log.Wait(context.Background(), mark) // whatever became of the caller
 	}
 	killpoint.At("call.finished.durable")
 	return c.answer, err
@@ -110,12 +113,14 @@ func (s *Session) finish(ctx context.Context, c *call, err error) (*mcp.Message,
 
 func (c *call) completed() {
 	if !c.isLocal() {
-		c.add(event.CallCompleted{Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms()})
+		c.said.answered = event.CallCompleted{Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms()}
+		c.add(&c.said.answered)
 	}
-	c.add(event.ToolCompleted{
+	c.said.completed = event.ToolCompleted{
 		Tool: c.name, ToolCallID: c.id, ResultPreview: c.s.h.preview(c.answer.Result), ResultSize: len(c.answer.Result),
 		IsError: mcp.IsError(c.answer.Result),
-	})
+	}
+	c.add(&c.said.completed)
 }
 
 // failed names the tool in the error, which so far knew only what went wrong.

@@ -22,14 +22,16 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 			return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
 		}
 	}
-	c.add(event.PermissionRequested{
+	c.said.asks = event.PermissionRequested{
 		ToolCallID: c.id, Tool: c.name, Args: s.h.shown(c.args), RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
-	})
+	}
+	c.add(&c.said.asks)
 	resolved := event.PermissionResolved{ToolCallID: c.id, Decision: "deny", Actor: d.Actor, SourcedFrom: d.SourcedFrom, Rule: pattern(d.Rule)}
 	switch d.Effect {
 	case permission.Allow:
 		resolved.Decision = "allow"
-		c.add(resolved)
+		c.said.resolved = resolved
+		c.add(&c.said.resolved)
 		return nil
 	case permission.Deny:
 		c.add(resolved)

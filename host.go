@@ -2,10 +2,10 @@ package usher
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,13 +89,13 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	o = o.withDefaults()
 	life := ctx
-	ctx, cancel := context.WithCancel(ctx)
 	h := &Host{
-		o: o, router: router.New(), ctx: ctx, cancel: cancel, over: make(chan struct{}), servers: map[string]*upstream.Server{},
+		o: o, router: router.New(), over: make(chan struct{}), servers: map[string]*upstream.Server{},
 		limits:   map[string]time.Duration{},
 		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
 	}
-	if err := h.addServers(ctx); err != nil {
+	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
+	if err := h.addServers(h.ctx); err != nil {
 		_ = h.Close()
 		return nil, err
 	}
@@ -107,6 +107,15 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.forget = context.AfterFunc(life, func() { _ = h.Close() })
 	return h, nil
 }
+
+// Context ends when the host is closed, and with it all that was made from it. A call whose context was made from it
+// needs no watching, and is cheaper.
+func (h *Host) Context() context.Context { return h.ctx }
+
+// lifeOf is how a context tells that it ends with a host.
+type lifeOf struct{ h *Host }
+
+func (h *Host) owns(ctx context.Context) bool { return ctx.Value(lifeOf{h}) != nil }
 
 func (o Options) withDefaults() Options {
 	if o.Policy == nil {
@@ -128,12 +137,30 @@ func (o Options) withDefaults() Options {
 		o.Clock = time.Now
 	}
 	if o.NewID == nil {
-		o.NewID = func(prefix string) string { return prefix + rand.Text() }
+		o.NewID = newID
 	}
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "usher", Version: Version}
 	}
 	return o
+}
+
+// newID makes an id of 128 random bits. It names things and guards nothing: a call pays for it.
+func newID(prefix string) string {
+	b := make([]byte, 0, 64)
+	b = append(b, prefix...)
+	for range 2 {
+		b = appendHex(b, rand.Uint64())
+	}
+	return string(b)
+}
+
+func appendHex(b []byte, v uint64) []byte {
+	const digits = "0123456789abcdef"
+	for shift := 60; shift >= 0; shift -= 4 {
+		b = append(b, digits[v>>shift&15])
+	}
+	return b
 }
 
 // addServers also connects the local tools, which must be there before the first call.

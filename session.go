@@ -39,7 +39,17 @@ type call struct {
 	risk   permission.Risk
 
 	events []event.Data // not yet in the log; they go in together, in order
-	clock  stopwatch    // runs while the server has the call
+	said   struct {     // the events of nearly every call, which lie here and not in memory of their own
+		requested event.ToolCallRequested
+		asks      event.PermissionRequested
+		resolved  event.PermissionResolved
+		sent      event.CallStarted
+		started   event.ToolStarted
+		answered  event.CallCompleted
+		completed event.ToolCompleted
+	}
+	room   [5]event.Data // for events
+	clock  stopwatch     // runs while the server has the call
 	answer *mcp.Message
 }
 
@@ -65,14 +75,16 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 	if err == nil {
 		err = k.inspect(c)
 	}
-	return s.finish(ctx, c, err)
+	return s.finish(c, err)
 }
 
 // perform sends the request. It ends with the call's time, with its caller, and with the host.
 func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(c))
 	defer cancel()
-	defer context.AfterFunc(s.h.ctx, cancel)()
+	if !s.h.owns(ctx) {
+		defer context.AfterFunc(s.h.ctx, cancel)()
+	}
 	c.answer, err = c.server.Do(ctx, req, c.asPeer(), func() error { return c.sending(ctx, req) })
 	return err
 }

@@ -19,7 +19,8 @@ const settleTime = 5 * time.Second
 
 func resolveTool(ctx context.Context, c *call) error {
 	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
-	c.add(event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client})
+	c.said.requested = event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client}
+	c.add(&c.said.requested)
 	tool, err := c.s.h.router.Table().Resolve(c.name, c.s.hidden())
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
 		tool, err = c.s.resolveLate(ctx, c.name, unknown)
@@ -28,10 +29,7 @@ func resolveTool(ctx context.Context, c *call) error {
 		return c.unresolved(err)
 	}
 	c.tool, c.name, c.server = tool, tool.Name, c.s.h.server(tool.Server)
-	if ask, ok := c.events[0].(event.ToolCallRequested); ok {
-		ask.Tool = c.name // the log holds one name for one tool
-		c.events[0] = ask
-	}
+	c.said.requested.Tool = c.name // the log holds one name for one tool
 	c.risk = c.s.h.o.Policy().RiskOf(tool.Target, tool.Hash, tool.Risk)
 	if c.server == nil {
 		return &fault.Error{Kind: fault.Unavailable, Detail: "it is no longer configured"}

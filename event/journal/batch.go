@@ -40,7 +40,7 @@ func (b *batch) release() {
 // encode fills b. The order of a session's end and the rest is checked here, so that queueing can't fail half-way.
 func (b *batch) encode(data []event.Data, redact func([]byte) []byte) error {
 	for i, d := range data {
-		if v := reflect.ValueOf(d); v.Kind() == reflect.Pointer && !v.IsNil() {
+		if v := reflect.ValueOf(d); v.Kind() == reflect.Pointer && !v.IsNil() && !ofCall(d) {
 			d = v.Elem().Interface().(event.Data)
 		}
 		if _, ends := d.(event.SessionEnded); ends && i < len(data)-1 {
@@ -79,14 +79,21 @@ func (b *batch) redact(start int, redact func([]byte) []byte) error {
 	return nil
 }
 
-// each calls f with the encoded data of each event.
-func (b *batch) each(f func(encoded []byte, d event.Data)) {
+// queue adds the events to q; mark is the one before them.
+func (b *batch) queue(q *queue, mark uint64, session string) {
 	start := 0
 	for i, end := range b.ends {
-		f(b.buf.Bytes()[start:end], b.data[i])
+		mark++
+		q.add(mark, b.stamp, session, b.buf.Bytes()[start:end], b.data[i])
 		start = end
 	}
 }
 
-// size is no less than what the lines of b take.
+// endsSession reports whether b ends its session.
+func (b *batch) endsSession() bool {
+	_, ends := b.data[len(b.data)-1].(event.SessionEnded)
+	return ends
+}
+
+// size is no less than what the records, or the lines, of b take.
 func (b *batch) size() int { return b.buf.Len() + len(b.ends)*lineOverhead }

@@ -11,9 +11,9 @@ import (
 // headsPerLine keeps a checkpoint well below event.MaxLine; more heads make more checkpoints.
 const headsPerLine = 4096
 
-// checkpoint queues the files and the heads of all sessions that changed since the last one or are open. Those that
-// have ended are forgotten then. The host session is left out: it holds the checkpoint. The caller holds j.mu.
-func (j *Journal) checkpoint(stamp []byte, files []event.CheckpointFile) error {
+// checkpoint adds lines with the files and the heads of all sessions that changed since the last one or are open.
+// Those that have ended are forgotten then. The host session is left out: it holds the checkpoint. The caller holds j.w.
+func (j *Journal) checkpoint(files []event.CheckpointFile) error {
 	heads := j.heads()
 	var parts []event.Checkpoint
 	for first := true; first || len(heads) > 0; first = false {
@@ -27,22 +27,30 @@ func (j *Journal) checkpoint(stamp []byte, files []event.CheckpointFile) error {
 			return err
 		}
 	}
+	stamp := j.opt.Clock().UTC().AppendFormat(nil, event.TimeFormat)
 	for i, c := range parts {
-		j.line(j.host, j.sessions[j.host], stamp, encoded[i].Bytes(), c)
+		j.lines = j.sessions[j.host].line(j.lines, stamp, noteOf(c), encoded[i].Bytes())
 	}
+	j.forgetEnded()
+	return nil
+}
+
+func (j *Journal) forgetEnded() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for id, s := range j.sessions {
 		if s.changed = false; s.ended && id != j.host {
 			delete(j.sessions, id)
+			delete(j.known, id)
 		}
 	}
-	return nil
 }
 
 func (j *Journal) heads() []event.CheckpointHead {
 	var heads []event.CheckpointHead
 	for _, id := range slices.Sorted(maps.Keys(j.sessions)) {
 		if s := j.sessions[id]; id != j.host && (s.changed || !s.ended) {
-			heads = append(heads, s.head(id))
+			heads = append(heads, s.head())
 		}
 	}
 	return heads

@@ -16,7 +16,10 @@ var (
 	ErrUnknown = errors.New("the session was not started: its first event must be session.started")
 )
 
-var errFull = errors.New("too much waits to be written")
+var (
+	errFull    = errors.New("too much waits to be written")
+	errSpoiled = errors.New("what waited to be written was changed by another program; start usher again")
+)
 
 const hintDir = "Set log.dir in the config or USHER_DATA to a folder that can be written"
 

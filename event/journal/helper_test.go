@@ -55,9 +55,13 @@ func add(t testing.TB, j *journal.Journal, session string, data ...event.Data) e
 	return m
 }
 
+// wait brings everything up to m into the files.
 func wait(t testing.TB, j *journal.Journal, m event.Mark) {
 	t.Helper()
 	if err := j.Wait(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Flush(); err != nil {
 		t.Fatal(err)
 	}
 }

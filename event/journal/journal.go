@@ -21,17 +21,18 @@ type Journal struct {
 	host  string
 	group string // what this process's files are named after
 
-	durable atomic.Uint64 // all events up to this one are
+	durable atomic.Uint64 // all events up to this one are in the files, as durable as Options say
+	spooled atomic.Uint64 // all events up to this one survive the death of this process
+	failing atomic.Bool   // the files could not be written when that was last tried
 	background
 
-	mu       sync.Mutex // the queue. Never held during input, output or foreign code.
-	sessions map[string]*session
-	pending  []byte // lines that nobody writes yet
+	mu       sync.Mutex      // the queue. Never held during input, output or foreign code.
+	known    map[string]bool // sessions, and whether they have ended
+	queued   *queue
 	held     int    // bytes that the writer has and that are not durable yet
+	heldSafe bool   // they lie in the spool
 	appended uint64 // events queued so far
-	fresh    int    // of them, those since the last rotation that are no checkpoint
 	closed   bool
-	limit    int64 // a file from this size on is finished; 0 while starting, when none is
 
 	writer
 }
@@ -46,8 +47,8 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{opt: o, full: o.Durability == DurabilityFull, sessions: make(map[string]*session)}
-	j.sync = (*os.File).Sync
+	j := &Journal{opt: o, full: o.Durability == DurabilityFull, known: make(map[string]bool), queued: new(queue)}
+	j.sessions, j.out, j.sync = make(map[string]*session), new(queue), (*os.File).Sync
 	j.timer = time.AfterFunc(time.Hour, j.flushLater)
 	j.timer.Stop()
 	if err := j.start(ctx); err != nil {
@@ -76,19 +77,39 @@ func (j *Journal) start(ctx context.Context) error {
 		return err
 	}
 	killpoint.At("journal.open.created")
+	j.openSpool()
+	killpoint.At("journal.open.spool")
 	j.host = j.opt.NewID("s_")
-	m, err := j.Append(ctx, j.host, event.SessionStarted{Kind: "host"})
-	if err != nil {
+	if _, err := j.Append(ctx, j.host, event.SessionStarted{Kind: "host"}); err != nil {
 		return err
 	}
 	killpoint.At("journal.open.started")
 	if err := j.recover(ctx); err != nil {
 		return err
 	}
-	j.mu.Lock()
+	if err := j.dropOrphans(); err != nil {
+		return err
+	}
+	if err := j.Flush(); err != nil {
+		return err
+	}
+	j.w.Lock()
 	j.limit = j.opt.RotateBytes
-	j.mu.Unlock()
-	return j.Wait(ctx, m)
+	j.w.Unlock()
+	return nil
+}
+
+func (j *Journal) openSpool() {
+	if j.full {
+		return // each Wait is for the disk
+	}
+	if j.spool = newSpool(j.opt.Dir, j.group); j.spool == nil {
+		return
+	}
+	for i, q := range [...]*queue{j.queued, j.out} {
+		q.part = &j.spool.parts[i]
+		q.reset()
+	}
 }
 
 // Host is the session of this process itself, of kind host. Close ends it.
@@ -127,60 +148,58 @@ func (j *Journal) Append(_ context.Context, session string, data ...event.Data) 
 func (j *Journal) enqueue(id string, b *batch) (event.Mark, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s, err := j.admit(id, b)
-	if err != nil {
+	if err := j.admit(id, b); err != nil {
 		return 0, err
 	}
-	if len(j.pending)+j.held+b.size() > j.opt.MaxPending {
+	if len(j.queued.buf)+j.held+b.size() > j.opt.MaxPending {
 		return 0, errFull
 	}
-	j.sessions[id] = s
-	b.each(func(encoded []byte, d event.Data) { j.line(id, s, b.stamp, encoded, d) })
-	j.fresh += len(b.ends)
-	j.later(flushAfter)
-	m := event.Mark(j.appended)
-	if len(j.pending) >= min(softPending, j.opt.MaxPending/2) {
+	j.known[id] = b.endsSession()
+	b.queue(j.queued, j.appended, id)
+	j.appended = j.queued.last
+	killpoint.At("journal.append.copied")
+	j.promise()
+	j.later(j.opt.flushAfter)
+	if len(j.queued.buf) >= min(softPending, j.opt.MaxPending/2) {
 		j.hurry()
 	}
-	return m, nil
+	return event.Mark(j.appended), nil
 }
 
-// admit finds the session, or begins it.
-func (j *Journal) admit(id string, b *batch) (*session, error) {
-	s := j.sessions[id]
+// promise makes what is queued survive this process, unless something before it doesn't yet. The caller holds j.mu.
+func (j *Journal) promise() {
+	if q := j.queued; q.safe && (j.held == 0 || j.heldSafe) {
+		q.part.commit(len(q.buf))
+		j.spooled.Store(j.appended)
+	}
+}
+
+// admit reports whether the session can take b.
+func (j *Journal) admit(id string, b *batch) error {
+	ended, known := j.known[id]
 	switch {
 	case j.closed:
-		return nil, ErrClosed
-	case s != nil && s.ended:
-		return nil, ErrEnded
-	case s != nil:
-		return s, nil
+		return ErrClosed
+	case ended:
+		return ErrEnded
+	case known:
+		return nil
 	case !event.ValidSession(id):
-		return nil, fmt.Errorf("%q: %w", id, ErrUnknown)
+		return fmt.Errorf("%q: %w", id, ErrUnknown)
 	}
 	if _, starts := b.data[0].(event.SessionStarted); !starts {
-		return nil, ErrUnknown
+		return ErrUnknown
 	}
-	return new(session), nil
-}
-
-// line queues one event. The caller holds j.mu.
-func (j *Journal) line(id string, s *session, stamp, encoded []byte, d event.Data) {
-	var prev []byte
-	if s.seq > 0 {
-		prev = s.hash[:]
-	}
-	var hash [event.HashLen]byte
-	j.pending, hash = event.AppendLine(j.pending, s.seq+1, id, stamp, d.Type(), encoded, prev)
-	s.advance(s.seq+1, hash, d)
-	j.appended++
+	return nil
 }
 
 // Wait returns when everything up to m is as durable as Options.Durability says. If it can't be made so, Wait returns
 // why, as a *fault.Error of kind fault.LogUnavailable; nothing is lost, and a later Wait, or the journal by itself,
 // tries again. It doesn't interrupt a write when ctx ends.
+//
+// With DurabilityProcess that is mostly at once, since the queue itself lies in a file; Flush brings it into the log's.
 func (j *Journal) Wait(ctx context.Context, m event.Mark) error {
-	if j.durable.Load() >= uint64(m) {
+	if j.durable.Load() >= uint64(m) || j.spooled.Load() >= uint64(m) && !j.failing.Load() {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -189,9 +208,15 @@ func (j *Journal) Wait(ctx context.Context, m event.Mark) error {
 	return unavailable(j.opt.Dir, j.writeUntil(uint64(m)))
 }
 
+// Flush writes all that was appended before into the files, where Read finds it. The journal does so by itself every
+// 20 ms. Errors are those of Wait.
+func (j *Journal) Flush() error {
+	return unavailable(j.opt.Dir, j.writeUntil(j.outstanding()))
+}
+
 // Close ends the host session, writes all that is queued and lets go of the files. Sessions that are still open are
-// closed by the next Open, which also makes the last file read-only once a checkpoint names it. What can't be
-// written is lost, and the error says why. A second Close does nothing.
+// closed by the next Open, which also makes the last file read-only once a checkpoint names it. The error says what
+// could not be written; with DurabilityProcess the next Open does that. A second Close does nothing.
 func (j *Journal) Close() error {
 	killpoint.At("journal.close.before")
 	_, err := j.Append(context.Background(), j.host, event.SessionEnded{Reason: "orderly"})

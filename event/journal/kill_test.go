@@ -85,7 +85,14 @@ func TestKilledAnywhere(t *testing.T) {
 	slots := make(chan struct{}, 2)
 	var group sync.WaitGroup
 	for _, point := range all {
-		for _, hit := range []string{"", ":5"} {
+		hits := []string{"", ":5"}
+		if !strings.HasPrefix(point, "journal.rotate.") && !strings.HasPrefix(point, "journal.sync.") {
+			hits = []string{"", ":5", ":30 LAZY=1"}
+		}
+		if strings.Contains(point, ".open.") || strings.Contains(point, ".close.") {
+			hits = []string{"", " LAZY=1"} // passed once
+		}
+		for _, hit := range hits {
 			group.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
@@ -101,10 +108,16 @@ func killedAt(t *testing.T, bin, point, hit string) {
 	if strings.Contains(point, ".sync.") {
 		w.durability = journal.DurabilityFull
 	}
-	if !w.run(t, "USHER_KILL_AT=journal.write.half:27") {
-		t.Error("the first child was not killed")
+	first, lazy := "journal.write.half:27", strings.Contains(hit, "LAZY")
+	hit, _, _ = strings.Cut(hit, " ")
+	env := []string{}
+	if lazy || strings.HasPrefix(point, "journal.recover.half") {
+		first, env = "journal.append.queued:30", []string{"LAZY=1"}
 	}
-	killed := w.run(t, "USHER_KILL_AT="+point+hit)
+	if !w.run(t, append(env, "USHER_KILL_AT="+first)...) {
+		t.Error("the first child was not killed at", first)
+	}
+	killed := w.run(t, append(env, "USHER_KILL_AT="+point+hit)...)
 	if !killed && hit == "" {
 		t.Errorf("%s: not passed", point)
 	}
@@ -176,8 +189,9 @@ func TestRecoveryKilledRepeatedly(t *testing.T) {
 	w := newWorld(t, bin, journal.DurabilityProcess)
 	w.run(t, "USHER_KILL_AT=journal.write.half:27")
 	w.run(t, "USHER_KILL_AT=journal.write.half:33")
-	for _, at := range []string{"write.half:1", "recover.call", "write.half:2", "recover.tool", "recover.session",
-		"recover.checkpoint.before", "write.half:4", "recover.checkpoint.after", "recover.sealed", "recover.sealed:2", "open.started"} {
+	for _, at := range []string{"recover.scanned", "recover.call", "recover.tool", "recover.half", "recover.replayed", "recover.session",
+		"write.half:1", "recover.half", "recover.checkpoint.before", "write.half:2", "recover.checkpoint.after", "recover.sealed",
+		"recover.sealed:2", "open.started"} {
 		if !w.run(t, "USHER_KILL_AT=journal."+at) {
 			t.Errorf("%s: not passed", at)
 		}

@@ -43,6 +43,8 @@ type Options struct {
 	NewID func(prefix string) string
 	// MaxPending bounds the bytes that wait to be written; then Append fails. Default 16 MiB.
 	MaxPending int
+
+	flushAfter time.Duration // how long what nobody flushes stays in the queue; tests set it
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -68,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxPending <= 0 {
 		o.MaxPending = defaultPending
+	}
+	if o.flushAfter <= 0 {
+		o.flushAfter = flushAfter
 	}
 	return o, nil
 }

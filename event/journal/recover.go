@@ -36,12 +36,15 @@ func (j *Journal) recover(ctx context.Context) error {
 	if err != nil || len(dead) == 0 {
 		return err
 	}
-	found, err := scan(dead)
+	found, err := j.scan(dead)
 	if err != nil {
 		return err
 	}
 	killpoint.At("journal.recover.scanned")
 	if err := j.cutTorn(dead); err != nil {
+		return err
+	}
+	if err := j.replay(dead, found); err != nil {
 		return err
 	}
 	for _, id := range found.order {
@@ -122,15 +125,21 @@ func deadFiles(dir string, there []entry) ([]deadFile, error) {
 // left is what dead processes left behind.
 type left struct {
 	sessions map[string]*session
-	order    []string // as they first appear
+	order    []string             // as they first appear
+	spools   map[string]*leftover // by group
 }
 
-func scan(dead []deadFile) (*left, error) {
-	l := &left{sessions: make(map[string]*session)}
+func (j *Journal) scan(dead []deadFile) (*left, error) {
+	l := &left{sessions: make(map[string]*session), spools: make(map[string]*leftover)}
 	for i := range dead {
 		d := &dead[i]
+		spool, err := l.spoolOf(j.opt.Dir, d.group)
+		if err != nil {
+			return nil, err
+		}
 		in := newLines(d.f)
 		for {
+			at := in.offset
 			line, err := in.next()
 			if errors.Is(err, io.EOF) {
 				break
@@ -141,9 +150,11 @@ func scan(dead []deadFile) (*left, error) {
 			// A line that is no event is no reason not to start; Verify names it.
 			if e, err := event.ParseLine(line); err == nil {
 				l.take(e)
+				spool.seen(d.rotation, at, e)
 			}
 		}
 		d.size, d.torn = in.offset, int(in.torn)
+		spool.ends(d.rotation, d.size)
 	}
 	return l, nil
 }
@@ -151,7 +162,7 @@ func scan(dead []deadFile) (*left, error) {
 func (l *left) take(e event.Event) {
 	s := l.sessions[e.Session]
 	if s == nil {
-		s = new(session)
+		s = &session{id: e.Session}
 		l.put(e.Session, s)
 	}
 	if e.Seq <= s.seq {
@@ -165,7 +176,11 @@ func (l *left) take(e event.Event) {
 	}
 	var hash [event.HashLen]byte
 	copy(hash[:], e.Hash)
-	s.advance(e.Seq, hash, d)
+	n := note{kind: e.Type}
+	if d != nil {
+		n = noteOf(d)
+	}
+	s.advance(e.Seq, hash, n)
 	if c, ok := d.(event.Checkpoint); ok {
 		l.takeHeads(c)
 	}
@@ -211,8 +226,11 @@ func (j *Journal) cutTorn(dead []deadFile) error {
 // adopt goes on with a session of a dead process and closes what is open in it.
 func (j *Journal) adopt(ctx context.Context, id string, s *session) error {
 	s.changed = true
-	j.mu.Lock()
+	j.w.Lock()
 	j.sessions[id] = s
+	j.w.Unlock()
+	j.mu.Lock()
+	j.known[id] = s.ended
 	j.mu.Unlock()
 	if s.ended {
 		return nil
@@ -250,16 +268,8 @@ func (j *Journal) vouch(ctx context.Context, dead []deadFile) error {
 	for i, d := range dead {
 		files[i] = event.CheckpointFile{Name: d.name, Size: d.size, Torn: d.torn}
 	}
-	stamp := j.opt.Clock().UTC().AppendFormat(nil, event.TimeFormat)
 	killpoint.At("journal.recover.checkpoint.before")
-	j.mu.Lock()
-	err := j.checkpoint(stamp, files)
-	m := event.Mark(j.appended)
-	j.mu.Unlock()
-	if err == nil {
-		err = j.Wait(ctx, m)
-	}
-	if err != nil {
+	if err := j.writeCheckpoint(files); err != nil {
 		return err
 	}
 	killpoint.At("journal.recover.checkpoint.after")
@@ -270,4 +280,17 @@ func (j *Journal) vouch(ctx context.Context, dead []deadFile) error {
 		killpoint.At("journal.recover.sealed")
 	}
 	return nil
+}
+
+// writeCheckpoint writes all that is queued and then a checkpoint.
+func (j *Journal) writeCheckpoint(files []event.CheckpointFile) error {
+	j.w.Lock()
+	defer j.w.Unlock()
+	if err := j.drain(); err != nil {
+		return err
+	}
+	if err := j.checkpoint(files); err != nil {
+		return err
+	}
+	return j.drain()
 }

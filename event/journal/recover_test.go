@@ -9,7 +9,7 @@ import (
 	"github.com/usher-mcp/usher/event"
 )
 
-func start(t *testing.T, dir string, rotate int64) *Journal {
+func start(t testing.TB, dir string, rotate int64) *Journal {
 	t.Helper()
 	j, err := Open(context.Background(), Options{Dir: dir, RotateBytes: rotate})
 	if err != nil {
@@ -18,14 +18,17 @@ func start(t *testing.T, dir string, rotate int64) *Journal {
 	return j
 }
 
-func begin(t *testing.T, j *Journal, session string) {
+func begin(t testing.TB, j *Journal, session string) {
 	t.Helper()
 	if err := j.record(t.Context(), session, event.SessionStarted{Kind: "agent"}); err != nil {
 		t.Fatal(err)
 	}
+	if err := j.Flush(); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func end(t *testing.T, j *Journal) {
+func end(t testing.TB, j *Journal) {
 	t.Helper()
 	if err := j.Close(); err != nil {
 		t.Fatal(err)

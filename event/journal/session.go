@@ -7,8 +7,9 @@ import (
 	"github.com/usher-mcp/usher/event"
 )
 
-// session is the head of one session's chain and what is open in it.
+// session is the head of one session's chain and what is open in it. It is the writer's.
 type session struct {
+	id      string
 	seq     int64
 	hash    [event.HashLen]byte
 	ended   bool
@@ -24,32 +25,39 @@ type call struct {
 	nth    int
 }
 
-// advance makes an event the head.
-func (s *session) advance(seq int64, hash [event.HashLen]byte, d event.Data) {
-	s.seq, s.hash, s.changed = seq, hash, true
-	s.note(d)
+// line appends the line of the session's next event to dst.
+func (s *session) line(dst, stamp []byte, n note, data []byte) []byte {
+	var prev []byte
+	if s.seq > 0 {
+		prev = s.hash[:]
+	}
+	dst, hash := event.AppendLine(dst, s.seq+1, s.id, stamp, n.kind, data, prev)
+	s.advance(s.seq+1, hash, n)
+	return dst
 }
 
-// note keeps track of what is open.
-func (s *session) note(d event.Data) {
-	switch d := d.(type) {
-	case event.SessionEnded:
+// advance makes an event the head.
+func (s *session) advance(seq int64, hash [event.HashLen]byte, n note) {
+	s.seq, s.hash, s.changed = seq, hash, true
+	switch n.what {
+	case sessionEnded:
 		s.ended, s.calls = true, nil
-	case event.ToolCallRequested:
-		s.open(d.ToolCallID, call{tool: d.Tool})
-	case event.CallStarted:
-		if c, ok := s.calls[d.ToolCallID]; ok {
-			c.server = d.Server
-			s.calls[d.ToolCallID] = c
-		}
-	case event.CallCompleted:
-		s.answered(d.ToolCallID)
-	case event.CallFailed:
-		s.answered(d.ToolCallID)
-	case event.ToolCompleted:
-		delete(s.calls, d.ToolCallID)
-	case event.ToolFailed:
-		delete(s.calls, d.ToolCallID)
+	case callRequested:
+		s.open(n.id, call{tool: n.tool})
+	case callSent:
+		s.held(n.id, n.server)
+	case callAnswered:
+		s.held(n.id, "")
+	case callEnded:
+		delete(s.calls, n.id)
+	}
+}
+
+// held notes which server has the call.
+func (s *session) held(id, server string) {
+	if c, ok := s.calls[id]; ok {
+		c.server = server
+		s.calls[id] = c
 	}
 }
 
@@ -60,13 +68,6 @@ func (s *session) open(id string, c call) {
 	s.opened++
 	c.nth = s.opened
 	s.calls[id] = c
-}
-
-func (s *session) answered(id string) {
-	if c, ok := s.calls[id]; ok && c.server != "" {
-		c.server = ""
-		s.calls[id] = c
-	}
 }
 
 // openCalls returns what is open, in the order in which it was requested.
@@ -86,13 +87,13 @@ func (s *session) openCalls() []event.OpenCall {
 	return out
 }
 
-func (s *session) head(id string) event.CheckpointHead {
-	return event.CheckpointHead{Session: id, Seq: s.seq, Hash: string(s.hash[:]), Ended: s.ended, Open: s.openCalls()}
+func (s *session) head() event.CheckpointHead {
+	return event.CheckpointHead{Session: s.id, Seq: s.seq, Hash: string(s.hash[:]), Ended: s.ended, Open: s.openCalls()}
 }
 
 // fromHead is the session as a checkpoint knew it.
 func fromHead(h event.CheckpointHead) *session {
-	s := &session{seq: h.Seq, ended: h.Ended}
+	s := &session{id: h.Session, seq: h.Seq, ended: h.Ended}
 	copy(s.hash[:], h.Hash)
 	for _, o := range h.Open {
 		s.open(o.ToolCallID, call{tool: o.Tool, server: o.Server})

@@ -33,6 +33,7 @@ func Verify(dir string) (Report, error) {
 	}
 	v.filesAtEnd(entries)
 	v.sessionsAtEnd(alive)
+	v.spoolsAtEnd(dir, alive)
 	v.report.Files, v.report.Sessions = len(entries), len(v.sessions)
 	return v.report, nil
 }
@@ -212,6 +213,20 @@ func (v *verifier) sessionsAtEnd(alive map[string]bool) {
 		if !c.ended && !alive[c.group] {
 			v.report.Notes = append(v.report.Notes, fmt.Sprintf(
 				"session %s has no end, and its process is gone; the next start closes it", id))
+		}
+	}
+}
+
+// spoolsAtEnd tells of events that a killed process has promised and that aren't in the files yet.
+func (v *verifier) spoolsAtEnd(dir string, alive map[string]bool) {
+	for _, group := range slices.Sorted(maps.Keys(alive)) {
+		if alive[group] {
+			continue
+		}
+		l, err := readSpool(filepath.Join(dir, spoolName(group)))
+		if n := l.more(); err == nil && n > 0 {
+			v.report.Notes = append(v.report.Notes, fmt.Sprintf(
+				"%s: up to %d events of a process that was killed; the next start writes them into the log", spoolName(group), n))
 		}
 	}
 }

@@ -11,15 +11,19 @@ import (
 	"github.com/usher-mcp/usher/internal/killpoint"
 )
 
-// writer is who brings lines into files. Whoever waits takes its lock and writes for all that queued before: there is
-// no goroutine to hand over to.
+// writer is who brings what is queued into files: it puts each event into its session's chain and writes its line.
+// Whoever waits takes its lock and writes for all that queued before: there is no goroutine to hand over to.
 type writer struct {
 	w        sync.Mutex // taken before Journal.mu
 	cur      *file      // nil once closed
 	old      *file      // finished, and sealed when the checkpoint that names it is durable
-	rotating bool       // after out, go on in a new file
-	out      []byte     // lines taken from the queue; kept until they are durable
-	outMark  uint64     // the last event in out
+	rotating bool       // go on in a new file
+	limit    int64      // a file from this size on is finished; 0 while starting, when none is
+	fresh    int        // events in cur that are no checkpoint
+	sessions map[string]*session
+	spool    *spool // nil: the queue lies in memory alone
+	out      *queue // taken over from the queue; kept until it is durable
+	lines    []byte // of out, or a checkpoint; kept until they are durable
 	sync     func(*os.File) error
 }
 
@@ -49,18 +53,14 @@ func (j *Journal) flush() error {
 }
 
 // drain writes what an earlier attempt left, or else what is queued, and finishes a rotation. The caller holds j.w.
-func (j *Journal) drain() error {
+func (j *Journal) drain() (err error) {
+	defer func() { j.failing.Store(err != nil) }()
 	for {
 		if j.cur == nil {
 			return ErrClosed
 		}
-		if j.rotating && len(j.out) == 0 {
-			if err := j.nextFile(); err != nil {
-				return err
-			}
-		}
-		if len(j.out) == 0 {
-			if err := j.take(); err != nil || len(j.out) == 0 {
+		if len(j.lines) == 0 {
+			if err := j.next(); err != nil || len(j.lines) == 0 {
 				return err
 			}
 		}
@@ -73,44 +73,35 @@ func (j *Journal) drain() error {
 	}
 }
 
-// take swaps the queue's buffer for the empty one. If the file is full with it, the queue then begins with the
-// checkpoint that opens the next file, ahead of all that is appended from now on.
-func (j *Journal) take() error {
-	j.mu.Lock()
-	filled := j.filled()
-	j.mu.Unlock()
-	var stamp []byte
-	if filled {
-		stamp = j.opt.Clock().UTC().AppendFormat(nil, event.TimeFormat)
+// next makes the lines that are due: the checkpoint of a finished file, else those of what is queued.
+func (j *Journal) next() error {
+	if j.rotating {
+		return j.nextFile()
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	filled = filled && j.filled() // the host session may have ended since
-	spare := j.out[:0]
-	if cap(spare) > 2*softPending {
-		spare = nil
+	if len(j.out.notes) == 0 {
+		j.mu.Lock()
+		j.queued, j.out = j.out, j.queued
+		j.held, j.heldSafe = len(j.out.buf), j.out.safe
+		j.mu.Unlock()
 	}
-	j.out, j.pending = j.pending, spare
-	j.outMark, j.held = j.appended, len(j.out)
-	if !filled {
-		return nil
+	if !j.out.intact() {
+		return errSpoiled // for good: this process can't know any more what it was told
 	}
-	full := event.CheckpointFile{Name: j.cur.name, Size: j.cur.size + int64(len(j.out))}
-	if err := j.checkpoint(stamp, []event.CheckpointFile{full}); err != nil {
-		return err
+	rest := j.out.buf
+	for _, n := range j.out.notes {
+		var r record
+		r, rest, _ = nextRecord(rest)
+		s := j.sessions[string(r.session)]
+		if s == nil {
+			s = &session{id: string(r.session)}
+			j.sessions[s.id] = s
+		}
+		j.lines = s.line(j.lines, r.stamp, n, r.data)
 	}
-	j.fresh, j.rotating = 0, true
 	return nil
 }
 
-// filled reports whether the file is finished after what is queued. A file never holds checkpoints alone, however
-// small it is to be, and nothing, so no checkpoint either, follows the end of the host session. The caller holds j.mu.
-func (j *Journal) filled() bool {
-	return j.limit > 0 && j.fresh > 0 && len(j.pending) > 0 && !j.sessions[j.host].ended && j.cur.rotation < lastRotation &&
-		j.cur.size+int64(len(j.pending)) >= j.limit
-}
-
-// write makes j.out durable. It writes at the end of the last good line, so that the rest of a failed attempt is
+// write makes j.lines durable. It writes at the end of the last good line, so that the rest of a failed attempt is
 // overwritten even where it couldn't be cut off. After a failed sync the kernel may have dropped what it could not
 // write, and a second sync would say nothing of it: the lines are cut off and written anew before the next sync.
 func (j *Journal) write() error {
@@ -125,12 +116,13 @@ func (j *Journal) write() error {
 	if err != nil {
 		return errors.Join(err, j.cur.f.Truncate(j.cur.size))
 	}
-	j.cur.size += int64(len(j.out))
-	j.out = j.out[:0]
-	j.mu.Lock()
-	j.held = 0
-	j.mu.Unlock()
-	j.durable.Store(j.outMark)
+	j.cur.size += int64(len(j.lines))
+	j.fresh += len(j.out.notes)
+	if j.lines = j.lines[:0]; cap(j.lines) > 4*softPending {
+		j.lines = nil
+	}
+	j.written()
+	j.rotating = j.filled()
 	if j.old != nil {
 		killpoint.At("journal.rotate.checkpointed")
 		j.seal(j.old)
@@ -140,8 +132,32 @@ func (j *Journal) write() error {
 	return nil
 }
 
+// written says that j.out is in the files.
+func (j *Journal) written() {
+	mark := j.durable.Load()
+	if len(j.out.notes) > 0 {
+		mark = j.out.last
+	}
+	if j.spool != nil {
+		j.spool.written(mark, j.cur.rotation, j.cur.size)
+		killpoint.At("journal.spool.written")
+	}
+	j.out.reset()
+	j.durable.Store(mark)
+	j.mu.Lock()
+	j.held = 0
+	j.promise()
+	j.mu.Unlock()
+}
+
+// filled reports whether the file is finished. One never holds checkpoints alone, however small it is to be, and
+// nothing, so no checkpoint either, follows the end of the host session.
+func (j *Journal) filled() bool {
+	return j.limit > 0 && j.fresh > 0 && j.cur.size >= j.limit && !j.sessions[j.host].ended && j.cur.rotation < lastRotation
+}
+
 func (j *Journal) put() error {
-	out, at := j.out, j.cur.size
+	out, at := j.lines, j.cur.size
 	if killpoint.Armed("journal.write.half") {
 		half := len(out) / 2
 		if _, err := j.cur.f.WriteAt(out[:half], at); err != nil {
@@ -154,16 +170,21 @@ func (j *Journal) put() error {
 	return err
 }
 
-// nextFile goes on in a new file. The old one keeps its lock until the new one has its own, and until it is sealed:
-// so another process that starts never takes us for dead.
+// nextFile goes on in a new file, which begins with the checkpoint that names the old one. The old one keeps its lock
+// until the new one has its own, and until it is sealed: so another process that starts never takes us for dead.
 func (j *Journal) nextFile() error {
 	killpoint.At("journal.rotate.before")
+	full := event.CheckpointFile{Name: j.cur.name, Size: j.cur.size}
 	next, err := create(j.opt.Dir, j.group, j.cur.rotation+1, j.full)
 	if err != nil {
 		return err
 	}
 	killpoint.At("journal.rotate.created")
-	j.old, j.cur, j.rotating = j.cur, next, false
+	if err := j.checkpoint([]event.CheckpointFile{full}); err != nil {
+		next.f.Close()
+		return err
+	}
+	j.old, j.cur, j.fresh, j.rotating = j.cur, next, 0, false
 	return nil
 }
 
@@ -189,6 +210,11 @@ func (j *Journal) shut() error {
 		}
 	}
 	j.old, j.cur = nil, nil
+	if j.spool != nil && err == nil {
+		j.spool.remove()
+	} else if j.spool != nil {
+		j.spool.close()
+	}
 	return err
 }
 
@@ -206,8 +232,15 @@ func (j *Journal) abandon() {
 	if j.cur == nil {
 		return
 	}
-	if info, err := j.cur.f.Stat(); err == nil && info.Size() == 0 {
+	info, err := j.cur.f.Stat()
+	empty := err == nil && info.Size() == 0
+	if empty {
 		_ = os.Remove(j.cur.f.Name())
+	}
+	if j.spool != nil && empty {
+		j.spool.remove()
+	} else if j.spool != nil {
+		j.spool.close()
 	}
 	j.cur.f.Close()
 	j.cur = nil

@@ -147,15 +147,19 @@ func (x *exchange) answer(m *mcp.Message, status int) {
 
 func (x *exchange) writeJSON(b []byte, status int) {
 	h := x.w.Header()
-	h["Content-Type"] = []string{jsonType}
+	h["Content-Type"] = jsonTypes
 	h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	x.w.WriteHeader(status)
 	if len(b) > maxPooled {
 		_ = x.write(http.NewResponseController(x.w), b)
 		return
 	}
-	_, _ = x.w.Write(b)
+	if _, err := x.w.Write(b); err == nil {
+		_ = http.NewResponseController(x.w).Flush() // the client gets it before we clear away
+	}
 }
+
+var jsonTypes = []string{jsonType} // never written to
 
 // write gives the client a bounded time to take b. The deadline doesn't outlive it, since the connection goes on.
 func (x *exchange) write(out *http.ResponseController, b []byte) error {

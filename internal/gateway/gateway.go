@@ -46,7 +46,7 @@ type Gateway struct {
 
 var errClosed = errors.New("the gateway is closing; connect again later")
 
-// New makes a Gateway for h. Close it before the host.
+// New makes a Gateway for h. Close it before the host, whose end cancels all calls.
 func New(h *usher.Host, o Options) *Gateway {
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "usher", Version: usher.Version}
@@ -61,7 +61,7 @@ func New(h *usher.Host, o Options) *Gateway {
 		o.IdleTimeout = 30 * time.Minute
 	}
 	g := &Gateway{h: h, o: o, words: newWords(o), sessions: newSessions(o.MaxSessions, o.IdleTimeout)}
-	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.ctx, g.cancel = context.WithCancel(h.Context())
 	return g
 }
 

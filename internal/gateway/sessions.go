@@ -16,7 +16,7 @@ type session struct {
 	id string
 
 	callsMu sync.Mutex
-	calls   map[mcp.ID]context.CancelFunc // nil while there are none
+	calls   map[mcp.ID]context.CancelFunc
 
 	// Guarded by sessions.mu.
 	uses  int
@@ -41,9 +41,7 @@ func (s *session) call(id mcp.ID, cancel context.CancelFunc) bool {
 func (s *session) answered(id mcp.ID) {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
-	if delete(s.calls, id); len(s.calls) == 0 {
-		s.calls = nil
-	}
+	delete(s.calls, id)
 }
 
 // cancel ends the context of a request; the request is answered as cancelled, since its POST waits for an answer.

@@ -59,6 +59,7 @@ func (c *client) Connect(ctx context.Context) (transport.Conn, error) {
 		proc:   p,
 		stderr: stderr,
 		turn:   make(chan struct{}, 1),
+		now:    newWriter(p.Stdin()),
 		in:     newFrames(p.Stdout(), mcp.MaxMessage),
 		strays: strays{tell: c.o.OnStray, redact: c.o.Redact},
 	}, nil

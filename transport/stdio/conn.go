@@ -26,6 +26,7 @@ type conn struct {
 	proc   *sandbox.Process
 	stderr *sandbox.Ring
 	turn   chan struct{} // held while writing
+	now    writer        // with the turn
 	closed atomic.Bool   // by Close
 	broken atomic.Pointer[brokenError]
 	strays strays

@@ -51,8 +51,8 @@ func (c *conn) write(ctx context.Context, line []byte) error {
 		return notSent(broken)
 	}
 	stdin := c.proc.Stdin()
-	n, err := writeNow(stdin, line)
-	if n < len(line) && err == nil {
+	n, err := c.now.write(line), error(nil)
+	if n < len(line) {
 		release := interrupt(ctx, writeDeadline(stdin))
 		var more int
 		more, err = stdin.Write(line[n:])
@@ -78,23 +78,43 @@ func (c *conn) write(ctx context.Context, line []byte) error {
 	return broken
 }
 
-// writeNow writes what a pipe takes without waiting, which is nearly always all. Only the rest needs to be interruptible.
-func writeNow(w any, line []byte) (n int, err error) {
-	s, ok := w.(syscall.Conn)
+// writer writes what a pipe takes without waiting, which is nearly always all. Only the rest needs to be interruptible.
+type writer struct {
+	raw  syscall.RawConn // nil: nothing is known of the stream
+	line []byte
+	n    int
+	err  error
+	try  func(fd uintptr) bool
+}
+
+func newWriter(stream any) writer {
+	s, ok := stream.(syscall.Conn)
 	if !ok {
-		return 0, nil
+		return writer{}
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {
-		return 0, nil // Write tells why
+		return writer{} // Write tells why
 	}
-	if e := raw.Write(func(fd uintptr) bool {
-		n, err = syscall.Write(int(fd), line)
-		return true
-	}); e != nil || err != nil {
-		return 0, nil
+	return writer{raw: raw}
+}
+
+func (w *writer) write(line []byte) int {
+	if w.raw == nil {
+		return 0
 	}
-	return n, nil
+	if w.try == nil {
+		w.try = func(fd uintptr) bool {
+			w.n, w.err = syscall.Write(int(fd), w.line)
+			return true
+		}
+	}
+	w.line = line
+	err := w.raw.Write(w.try)
+	if w.line = nil; err != nil || w.err != nil {
+		return 0
+	}
+	return w.n
 }
 
 // brokenError is how a connection ends that wrote half a message.

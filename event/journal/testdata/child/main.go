@@ -1,4 +1,5 @@
-// Command child writes a journal until it is killed. It notes, outside the journal, what Wait has acknowledged.
+// Command child writes a journal until it is killed. It notes, outside the journal, what Wait has acknowledged. With
+// LAZY=1 that mostly lies in the spool then, else in the files.
 package main
 
 import (
@@ -59,7 +60,7 @@ func call(ctx context.Context, j *journal.Journal, ack *os.File, session, id str
 		event.CallStarted{Server: "fs", ToolCallID: id, Method: "tools/call"},
 		event.ToolStarted{Tool: tool, ToolCallID: id})
 	if err == nil {
-		err = j.Wait(ctx, m)
+		err = wait(ctx, j, m)
 	}
 	if err != nil {
 		return err
@@ -71,10 +72,18 @@ func call(ctx context.Context, j *journal.Journal, ack *os.File, session, id str
 	m, err = j.Append(ctx, session, event.CallCompleted{Server: "fs", ToolCallID: id, DurationMs: 3},
 		event.ToolCompleted{Tool: tool, ToolCallID: id, ResultPreview: "ok", ResultSize: 2})
 	if err == nil {
-		err = j.Wait(ctx, m)
+		err = wait(ctx, j, m)
 	}
 	if err == nil {
 		fmt.Fprintln(ack, session, "tool.completed", id)
+	}
+	return err
+}
+
+func wait(ctx context.Context, j *journal.Journal, m event.Mark) error {
+	err := j.Wait(ctx, m)
+	if err == nil && os.Getenv("LAZY") == "" {
+		err = j.Flush()
 	}
 	return err
 }

@@ -1,0 +1,108 @@
+package journal
+
+import "github.com/usher-mcp/usher/event"
+
+// queue holds records in order. Two of them take turns: one is filled while the other is written.
+type queue struct {
+	buf   []byte
+	notes []note // of each record
+	last  uint64 // mark of the last record
+	part  *part  // of the spool, where buf begins; nil: it is all in memory
+	safe  bool   // all of buf lies in part
+}
+
+func (q *queue) add(mark uint64, stamp []byte, session string, data []byte, d event.Data) {
+	room := cap(q.buf)
+	q.buf = appendRecord(q.buf, mark, stamp, session, d.Type(), data)
+	q.notes = append(q.notes, noteOf(d))
+	q.last = mark
+	q.safe = q.safe && cap(q.buf) == room // else append has moved it
+}
+
+// intact reports whether all records are as they were added: others may have the spool mapped, too.
+func (q *queue) intact() bool {
+	rest, ok := q.buf, true
+	for range q.notes {
+		if _, rest, ok = nextRecord(rest); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// reset empties q. What a flood made large is not kept.
+func (q *queue) reset() {
+	clear(q.notes)
+	q.notes = q.notes[:0]
+	if cap(q.notes) > keepNotes {
+		q.notes = nil
+	}
+	switch {
+	case q.part != nil:
+		q.part.commit(0)
+		q.buf, q.safe = q.part.data[:0], true
+	case cap(q.buf) > 2*softPending:
+		q.buf = nil
+	default:
+		q.buf = q.buf[:0]
+	}
+}
+
+const keepNotes = 64 << 10
+
+// note is what an event means for what is open, kept apart from its data, whose memory is the caller's.
+type note struct {
+	kind             string // the event's type
+	what             noteKind
+	id, tool, server string
+}
+
+type noteKind uint8
+
+const (
+	nothing noteKind = iota
+	sessionEnded
+	callRequested
+	callSent
+	callAnswered
+	callEnded
+)
+
+// ofCall tells the pointers that noteOf knows.
+func ofCall(d event.Data) bool {
+	switch d.(type) {
+	case *event.ToolCallRequested, *event.PermissionRequested, *event.PermissionResolved, *event.CallStarted,
+		*event.ToolStarted, *event.CallCompleted, *event.ToolCompleted:
+		return true
+	}
+	return false
+}
+
+func noteOf(d event.Data) note {
+	n := note{kind: d.Type()}
+	switch d := d.(type) {
+	case *event.ToolCallRequested:
+		n.what, n.id, n.tool = callRequested, d.ToolCallID, d.Tool
+	case *event.CallStarted:
+		n.what, n.id, n.server = callSent, d.ToolCallID, d.Server
+	case *event.CallCompleted:
+		n.what, n.id = callAnswered, d.ToolCallID
+	case *event.ToolCompleted:
+		n.what, n.id = callEnded, d.ToolCallID
+	case event.SessionEnded:
+		n.what = sessionEnded
+	case event.ToolCallRequested:
+		n.what, n.id, n.tool = callRequested, d.ToolCallID, d.Tool
+	case event.CallStarted:
+		n.what, n.id, n.server = callSent, d.ToolCallID, d.Server
+	case event.CallCompleted:
+		n.what, n.id = callAnswered, d.ToolCallID
+	case event.CallFailed:
+		n.what, n.id = callAnswered, d.ToolCallID
+	case event.ToolCompleted:
+		n.what, n.id = callEnded, d.ToolCallID
+	case event.ToolFailed:
+		n.what, n.id = callEnded, d.ToolCallID
+	}
+	return n
+}
