@@ -18,15 +18,26 @@ parts: ## install the servers and clients by others that the tests run
 test: parts ## run all tests, with the race detector, none from the cache: some build other programs
 	$(GO) test -race -count=1 -timeout 14m ./...
 
+.PHONY: generate
+generate: ## write generated code anew
+	GO=$(GO) tools/generate.sh
+
+.PHONY: peers
+peers: ## call servers by others, many of them, and print a table; takes minutes
+	test/peers/install.sh
+	$(GO) run ./test/peers
+
 .PHONY: lint
-lint: ## go vet, staticcheck, gofmt
+lint: ## go vet, staticcheck, gofmt, generated code
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	GO=$(GO) tools/generate.sh --check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 
 .PHONY: bench
 bench: ## print the budgets as ratios against their floors
 	$(GO) run ./bench/compare
+	$(GO) run ./bench/transports
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of foreign bytes for FUZZTIME each

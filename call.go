@@ -120,6 +120,9 @@ func (c *call) completed() {
 		Tool: c.name, ToolCallID: c.id, ResultPreview: c.s.h.preview(c.answer.Result), ResultSize: len(c.answer.Result),
 		IsError: mcp.IsError(c.answer.Result),
 	}
+	if err := c.tool.CheckResult(c.answer.Result); err != nil {
+		c.said.completed.Findings = []string{c.s.h.redactedCut("not as its outputSchema says: " + err.Error())}
+	}
 	c.add(&c.said.completed)
 }
 

@@ -17,6 +17,8 @@ var order = []string{
 	"mcp",
 	"fault",
 	"internal/secret",
+	"internal/duplex",
+	"internal/eventstream",
 	"event",
 	"event/eventtest",
 	"event/journal",
@@ -27,10 +29,16 @@ var order = []string{
 	"transport/transporttest",
 	"transport/stdio",
 	"transport/http",
+	"transport/sse",
+	"transport/ws",
+	"transport/grpc/mcpv1",
+	"transport/grpc",
 	"transport/local",
+	"gosdk",
 	"internal/client",
 	"permission",
 	"internal/schema",
+	"internal/schema/repair",
 	"internal/upstream",
 	"internal/router",
 	".", // the root package
@@ -43,8 +51,13 @@ var order = []string{
 
 // forbidden are imports that would bring in what a package must not know.
 var forbidden = map[string][]string{
-	"internal/client":  {"transport/stdio", "transport/http", "transport/local", "event", "permission"}, // A3
-	".":                {"transport/stdio", "transport/http", "event/journal", "config", "internal/sandbox", "internal/client"},
+	"internal/client": {
+		"transport/stdio", "transport/http", "transport/sse", "transport/ws", "transport/grpc", "transport/local", "event", "permission",
+	}, // A3
+	".": {
+		"transport/stdio", "transport/http", "transport/sse", "transport/ws", "transport/grpc", "event/journal", "config", "internal/sandbox",
+		"internal/client",
+	},
 	"internal/builtin": {"internal/upstream", "internal/client"},
 	"internal/gateway": {"internal/upstream", "internal/client", "internal/router"}, // A2: only through a Session
 }

@@ -24,7 +24,8 @@ import (
 type Server struct {
 	Name         string              // as the configuration calls it; unique
 	Transport    transport.Transport // how to reach it
-	Kind         string              // stdio or http, for events
+	Fallback     transport.Transport // how to reach it if it is too old for Transport; nil: not at all
+	Kind         string              // stdio, http, sse, ws or grpc, for events
 	TrustHints   bool                // the user trusts what it says about its own tools
 	StartTimeout time.Duration       // default 30 s
 	CallTimeout  time.Duration       // default the session's
@@ -171,12 +172,16 @@ func (h *Host) addServers(ctx context.Context) error {
 			return fmt.Errorf("the local tools don't work: %w", err)
 		}
 	}
-	slots := map[string]chan struct{}{"stdio": make(chan struct{}, stdioSlots), "http": make(chan struct{}, remoteSlots)}
+	local, remote := make(chan struct{}, stdioSlots), make(chan struct{}, remoteSlots)
 	for _, s := range h.o.Servers {
 		if h.servers[s.Name] != nil || s.Name == "" {
 			return fmt.Errorf("usher.Open: the server name %q is empty or used twice", s.Name)
 		}
-		h.servers[s.Name] = h.newServer(ctx, s, slots[s.Kind])
+		slots := remote
+		if s.Kind == "stdio" {
+			slots = local
+		}
+		h.servers[s.Name] = h.newServer(ctx, s, slots)
 		if s.CallTimeout > 0 {
 			h.limits[s.Name] = s.CallTimeout
 		}
@@ -186,7 +191,7 @@ func (h *Host) addServers(ctx context.Context) error {
 
 func (h *Host) newServer(ctx context.Context, s Server, slots chan struct{}) *upstream.Server {
 	return upstream.New(ctx, upstream.Options{
-		Name: s.Name, Transport: s.Transport, Kind: s.Kind, Info: h.o.Info,
+		Name: s.Name, Transport: s.Transport, Fallback: s.Fallback, Kind: s.Kind, Info: h.o.Info,
 		StartTimeout: s.StartTimeout, Slots: slots, Record: h.record, Redact: h.o.Redact,
 		OnTools: func(tools []mcp.Tool) { h.setTools(s, tools) },
 	})
@@ -237,20 +242,35 @@ func (h *Host) record(d ...event.Data) {
 
 // ServerStatus is how one server fares.
 type ServerStatus struct {
-	Name, Kind  string
-	State       string // idle, starting, up, down or closed
-	Err         error  // why it can't be reached, while it is down
-	Era         string
-	Revision    string
-	Why         string // how the era was found
-	ServerInfo  json.RawMessage
-	Tools       int
-	Took        time.Duration // what its last start took
-	PID         int
-	Stderr      string // the last lines that it wrote there
-	StrayLines  int
-	StraySample string
+	Name, Kind string
+	State      string // idle, starting, up, down or closed
+	Err        error  // why it can't be reached, while it is down
+	Era        string
+	Revision   string
+	Why        string // how the era was found
+	Fallback   bool   // it is reached by Server.Fallback; Why says the reason
+	ServerInfo json.RawMessage
+	// Capabilities is what it declares: an object, or nil.
+	Capabilities json.RawMessage
+	Steps        []Step // of its last start, in order; also of one that failed
+	Tools        int
+	Dropped      []DroppedTool // what its last list brought and can't be offered; the first 100
+	Took         time.Duration // what its last start took
+	PID          int
+	Stderr       string // the last lines that it wrote there
+	StrayLines   int
+	StraySample  string
 }
+
+// Step is one thing that was done to reach a server.
+type Step struct {
+	What   string // a method of the protocol, or "connect"
+	Took   time.Duration
+	Result string // "ok", or what went wrong, in one line
+}
+
+// DroppedTool is a tool that a server lists and that can't be offered.
+type DroppedTool struct{ Name, Reason string }
 
 // Servers tells how each server fares, in the order of the configuration.
 func (h *Host) Servers() []ServerStatus {
@@ -264,14 +284,24 @@ func (h *Host) Servers() []ServerStatus {
 		if s == nil {
 			continue
 		}
-		st := s.Status()
-		all = append(all, ServerStatus{
-			Name: c.Name, Kind: c.Kind, State: string(st.State), Err: h.redactError(st.Err), Era: st.Info.Era.String(), Revision: st.Info.Revision,
-			Why: st.Info.Why, ServerInfo: st.Info.ServerInfo, Tools: count[c.Name], Took: st.Took, PID: st.PID, Stderr: h.redact(st.Stderr),
-			StrayLines: st.StrayLines, StraySample: h.redact(st.StraySample),
-		})
+		all = append(all, h.statusOf(c, s.Status(), count[c.Name]))
 	}
 	return all
+}
+
+func (h *Host) statusOf(c Server, st upstream.Status, tools int) ServerStatus {
+	status := ServerStatus{
+		Name: c.Name, Kind: c.Kind, State: string(st.State), Err: h.redactError(st.Err), Era: st.Info.Era.String(), Revision: st.Info.Revision,
+		Why: st.Info.Why, Fallback: st.Info.Fallback, ServerInfo: st.Info.ServerInfo, Capabilities: st.Info.Capabilities, Tools: tools,
+		Took: st.Took, PID: st.PID, Stderr: h.redact(st.Stderr), StrayLines: st.StrayLines, StraySample: h.redact(st.StraySample),
+	}
+	for _, step := range st.Info.Steps {
+		status.Steps = append(status.Steps, Step{step.What, step.Took, h.redact(step.Result)})
+	}
+	for _, d := range st.Dropped {
+		status.Dropped = append(status.Dropped, DroppedTool{d.Name, h.redact(d.Reason)})
+	}
+	return status
 }
 
 // redact takes secrets out of what a server wrote or an error says (G4).

@@ -28,6 +28,9 @@ type SessionOptions struct {
 	CallLimit   time.Duration    // no call may take longer, whatever else says so; 0: no limit
 	Asker       permission.Asker // asks a person for this session; nil: the host's
 	Language    fault.Language   // of what the agent reads; default English
+	// RepairSchemas is for an agent that hands Tool.InputSchema to a model API itself: it is then one that such APIs take,
+	// and arguments that a model made after it are translated back. Clients of the gateway repair for themselves.
+	RepairSchemas bool
 	// Changed is told, without being waited for, that Tools changed. It must not block. Nil: nobody is told.
 	Changed func()
 }
@@ -177,6 +180,7 @@ type Tool struct {
 	Risk        permission.Risk // with the user's labels
 	Hash        string          // digest of the definition
 	Definition  json.RawMessage // as the server gave it
+	InputSchema json.RawMessage // for the model, see SessionOptions.RepairSchemas
 	Effect      permission.Effect
 }
 
@@ -195,10 +199,17 @@ func (s *Session) AllTools() []Tool {
 		d := policy.Decide(permission.Call{Target: t.Target, Model: t.Model, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
 		tools = append(tools, Tool{
 			Name: t.Name, Model: t.Model, Server: t.Server, Description: t.Def.Description, Risk: risk, Hash: t.Hash,
-			Definition: t.Def.Raw, Effect: d.Effect,
+			Definition: t.Def.Raw, InputSchema: s.schema(t), Effect: d.Effect,
 		})
 	}
 	return tools
+}
+
+func (s *Session) schema(t *router.Tool) json.RawMessage {
+	if s.o.RepairSchemas {
+		return t.ForModel().Schema
+	}
+	return t.Def.InputSchema
 }
 
 // listing is a tools/list result and what it was made from.

@@ -30,10 +30,29 @@ func resolveTool(ctx context.Context, c *call) error {
 	}
 	c.tool, c.name, c.server = tool, tool.Name, c.s.h.server(tool.Server)
 	c.said.requested.Tool = c.name // the log holds one name for one tool
+	if err := c.restoreNames(); err != nil {
+		return err
+	}
 	c.risk = c.s.h.o.Policy().RiskOf(tool.Target, tool.Hash, tool.Risk)
 	if c.server == nil {
 		return &fault.Error{Kind: fault.Unavailable, Detail: "it is no longer configured"}
 	}
+	return nil
+}
+
+// restoreNames puts the names of properties back that a repaired schema had to change.
+func (c *call) restoreNames() error {
+	if !c.s.o.RepairSchemas || !c.tool.ForModel().Renamed() {
+		return nil
+	}
+	args, err := c.tool.ForModel().Arguments(c.args)
+	if err != nil {
+		return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
+	}
+	c.args = args
+	req := *c.req
+	req.Params = mcp.SetMember(req.Params, "arguments", args)
+	c.req = &req
 	return nil
 }
 

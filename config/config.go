@@ -16,7 +16,10 @@ import (
 // The transports of a Server.
 const (
 	TransportStdio = "stdio"
-	TransportHTTP  = "http"
+	TransportHTTP  = "http" // Streamable HTTP
+	TransportSSE   = "sse"  // HTTP+SSE of 2024-11-05
+	TransportWS    = "ws"
+	TransportGRPC  = "grpc"
 )
 
 // The values of Log.Durability.
@@ -44,13 +47,15 @@ type Config struct {
 // Server is one entry of mcpServers, expanded.
 type Server struct {
 	Name         string
-	Transport    string // TransportStdio or TransportHTTP
+	Transport    string // one of the constants
+	Inferred     bool   // the entry has no type: Transport follows from command or url, and an http server may turn out to be of type sse
 	Command      string
 	Args         []string
 	Env          map[string]secret.Value
-	Dir          string // "" is usher's own working folder
-	URL          string
-	Headers      map[string]secret.Value
+	Dir          string                  // "" is usher's own working folder
+	URL          string                  // unix:///path of a socket has, behind a colon, the path that is asked for
+	Headers      map[string]secret.Value // with the one that bearerToken makes
+	TLS          TLS
 	Disabled     bool          // its variables may be unexpanded then
 	StartTimeout time.Duration // 0 is the default
 	CallTimeout  time.Duration // 0 is the default
@@ -63,6 +68,14 @@ type Server struct {
 	// white space don't count, nor does the name. It covers literal secrets, so
 	// it is for comparing and must not be shown or logged.
 	Hash string
+}
+
+// TLS names files by absolute path, or by one below the working folder where
+// that of the configuration is. They are not opened here.
+type TLS struct {
+	CA         string // PEM: the authorities that count, instead of the system's
+	Cert, Key  string // PEM: the client certificate and its key; both or none
+	ServerName string // what the server's certificate must name; "" is the url's host
 }
 
 // Permissions is the rules and labels of the file, in its order.

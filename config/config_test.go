@@ -51,7 +51,7 @@ func TestParseEverything(t *testing.T) { // G1 G4 B10
 		Headers:  map[string]secret.Value{"Authorization": "Bearer pat-12345678", "X-Version": "version-string"},
 		Disabled: true, File: "c.json", Line: 13, Source: "user", Hash: webHash,
 	}, {
-		Name: "fs", Transport: "stdio", Command: "/home/user/bin/fs",
+		Name: "fs", Transport: "stdio", Inferred: true, Command: "/home/user/bin/fs",
 		Args: []string{"--root", "/srv", "${HOME}", "${x%y}", "d", ""},
 		Env:  map[string]secret.Value{"PORT": "8080", "F": "1.50", "ON": "true", "API_KEY": "k-not-so-plain", "A": "b"},
 		Dir:  "/home/user/work", StartTimeout: time.Minute, CallTimeout: 5 * time.Second, TrustHints: &no,
@@ -124,8 +124,8 @@ func TestHashIsOfTheEntryBeforeExpansion(t *testing.T) {
 func TestNoSecretInAnyMessage(t *testing.T) { // G4
 	const canary = "CANARY-7f3a"
 	values := []string{`"%s"`, `["%s"]`, `{"a": "%s"}`, `{"a": ["%s"]}`, `"${V}"`, `{"a": "${V}"}`, `["${V}\u0000"]`, `"${V}${NOPE}"`,
-		`{"TOKEN": "x\n%s"}`, `{"a b": "${V}\r\n"}`, `{"risk": "%s", "hash": "%s"}`, `%s`, `"%s`, `"%s\x"`, `{"%s" 1}`, `// %s`}
-	fields := append(serverFields(), "timeout", "enabled", "oauth", "other", "serverUrl", "permissions", "deny", "risk", "durability", "dir", "mcpServers", "inputs")
+		`{"TOKEN": "x\n%s"}`, `{"a b": "${V}\r\n"}`, `{"risk": "%s", "hash": "%s"}`, `{"ca": "%s", "cert": "${V}", "serverName": "%s/"}`, `%s`, `"%s`, `"%s\x"`, `{"%s" 1}`, `// %s`}
+	fields := append(serverFields(), "timeout", "enabled", "oauth", "other", "bearer_token_env_var", "serverUrl", "permissions", "deny", "risk", "durability", "dir", "mcpServers", "inputs")
 	seen := 0
 	for _, name := range fields {
 		for _, v := range values {

@@ -13,13 +13,23 @@
 // # Fields
 //
 //	mcpServers             object   the servers by name; also written as servers
-//	  type                 string   stdio | http | streamable-http; default: command means stdio, url means http
+//	  type                 string   stdio | http (also streamable-http) | sse | ws (also websocket) | grpc; default: command
+//	                                means stdio; of a url, ws:// means ws, grpc:// means grpc, and all else http, and sse
+//	                                where the server turns out to be that old
 //	  command       ${}    string   stdio: the program
 //	  args          ${}    list     stdio: its arguments, strings
 //	  env           ${}    object   stdio: variables; a string, number or bool; null sets nothing
 //	  cwd           ${}    string   stdio: its working folder; a leading ~/ is the home folder
-//	  url           ${}    string   http: http:// or https://
-//	  headers       ${}    object   http: values as for env
+//	  url           ${}    string   http, sse: https:// or http://; ws: wss:// or ws://; grpc: grpcs://host:port or
+//	                                grpc://host:port; all of them: unix:///run/x.sock, behind which :/path (or #/path) is
+//	                                the path that is asked for
+//	  headers       ${}    object   with a url: values as for env; grpc: metadata
+//	  bearerToken   ${}    string   with a url: the header Authorization: Bearer …; bearer_token_env_var names a variable
+//	                                that holds the token
+//	  tls                  object   with an https://, wss:// or grpcs:// url
+//	    ca          ${}    string   file of the authorities that count instead of the system's
+//	    cert, key   ${}    string   files of the client certificate and its key
+//	    serverName  ${}    string   what the server's certificate must name; default: the host
 //	  disabled             bool     true: keep the entry, don't start it; enabled: false means the same
 //	  startTimeout         duration until the server has answered the first time; default: usher's
 //	  callTimeout          duration for one call; default: usher's
@@ -33,6 +43,9 @@
 //	  durability           string   process (default: handed to the operating system) | full (on the disk)
 //	  dir           ${}    string   folder of the event log; default: usher's
 //	$schema                string   ignored
+//
+// The files of tls are PEM files. A leading ~/ is the home folder; a path that
+// is not absolute is one below the folder of the configuration.
 //
 // A duration is a number of milliseconds or a string such as "30s" or "2m"; 0
 // means the default; it is at most 7 days. A server's name has at most 64 bytes

@@ -3,8 +3,8 @@ package config
 import "strings"
 
 func serverFields() []string {
-	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "disabled",
-		"startTimeout", "callTimeout", "trustHints"}
+	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "bearerToken", "tls",
+		"disabled", "startTimeout", "callTimeout", "trustHints"}
 }
 
 // foreignField says what to do about a field of a server that usher does not
@@ -30,8 +30,10 @@ func foreignField(name string) string {
 		return instead("callTimeout")
 	case "autoApprove", "alwaysAllow", "trust":
 		return "ignored; what may run without asking is set in permissions.allow"
-	case "oauth", "auth", "headersHelper", "bearer_token_env_var", "env_http_headers", "scopes":
-		return `ignored: not supported by this version; write "headers": {"Authorization": "Bearer ${NAME}"}`
+	case "oauth", "auth", "headersHelper", "env_http_headers", "scopes":
+		return `ignored: not supported by this version; write "headers": {"NAME": "${VARIABLE}"} or "bearerToken": "${VARIABLE}"`
+	case "apiKey":
+		return `ignored: write "bearerToken": "${VARIABLE}", or the header that the server wants in "headers"`
 	case "envFile", "env_vars", "env_keys":
 		return `ignored: not supported by this version; write "env": {"NAME": "${NAME}"}`
 	case "sandbox", "sandboxEnabled":

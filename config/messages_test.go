@@ -67,18 +67,17 @@ func TestMessagesForEntries(t *testing.T) { // G1
 		{"both", one(`{"command": "x", "url": "http://x"}`), "a z", []string{`3: mcpServers.s: has both "command" and "url"; keep one of them`}},
 		{"unknown", one(`{"command": "x", "cmmand": "y", "colour": 1}`), "a s z", []string{
 			`3: mcpServers.s.cmmand: unknown field, did you mean "command"? It is ignored`,
-			`3: mcpServers.s.colour: unknown field, ignored; known are type, command, args, env, cwd, url, headers, disabled, startTimeout, callTimeout, trustHints`}},
+			`3: mcpServers.s.colour: unknown field, ignored; known are type, command, args, env, cwd, url, headers, bearerToken, tls, disabled, startTimeout, callTimeout, trustHints`}},
 		{"other spelling", one(`{"command": "x", "start_timeout": 1}`), "a s z", []string{`3: mcpServers.s.start_timeout: unknown field, did you mean "startTimeout"? It is ignored`}},
 		{"foreign, silent", one(`{"command": "x", "description": "d", "alwaysLoad": true, "enabled": true}`), "a s z", nil},
 		{"foreign, said", one(`{"serverUrl": "http://x"}`), "a z", []string{
 			`3: mcpServers.s: needs "command" (a program) or "url" (a remote server)`, `3: mcpServers.s.serverUrl: not read here; write "url"`}},
 		{"approval", one(`{"command": "x", "autoApprove": ["t"]}`), "a s z", []string{`3: mcpServers.s.autoApprove: ignored; what may run without asking is set in permissions.allow`}},
 		{"filter", one(`{"command": "x", "disabledTools": ["t"]}`), "a s z", []string{`3: mcpServers.s.disabledTools: ignored: all tools are offered; hide some with permissions.deny`}},
-		{"sse", one(`{"type": "sse", "url": "http://x"}`), "a z", []string{`3: mcpServers.s.type: sse is not supported by this version; use stdio or http`}},
-		{"type", one(`{"type": "canary", "url": "http://x"}`), "a z", []string{`3: mcpServers.s.type: expected "stdio", "http" or "streamable-http"`}},
+		{"type", one(`{"type": "canary", "url": "http://x"}`), "a z", []string{`3: mcpServers.s.type: expected "stdio", "http", "sse", "ws" or "grpc"`}},
 		{"type without its field", one(`{"type": "stdio", "url": "http://x"}`), "a z", []string{`3: mcpServers.s: is of type stdio and has no "command"; write "command": "…"`}},
 		{"other transport", one(`{"url": "http://x", "args": ["y"], "env": {}}`), "a z", []string{`3: mcpServers.s.args: has no meaning for a server of type http; remove it`}},
-		{"no address", one(`{"url": "x.example"}`), "a z", []string{`3: mcpServers.s.url: not an address of a server; write https://host/path or http://host/path`}},
+		{"no address", one(`{"url": "x.example"}`), "a z", []string{`3: mcpServers.s.url: not an address of a server; write https://host/path, or begin with http, wss, ws, grpcs or grpc, or write unix:///path of a socket`}},
 		{"header", one(`{"url": "http://x", "headers": {"A": "x\r\nB: y", "c d": "x", "e": "1", "E": "2"}}`), "a z", []string{
 			`3: mcpServers.s.headers.A: a header has no line break or other control character; remove it from the value or from its variable`,
 			`3: mcpServers.s.headers["c d"]: not the name of a header; use letters, digits and -`,

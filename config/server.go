@@ -50,6 +50,10 @@ type entry struct {
 	at     field
 	server Server
 	kind   string // what "type" says
+	scheme string // of the url; "" if that isn't known
+	port   bool   // the url names one
+	bearer field  // where the token is from
+	token  string
 	has    map[string]field
 	broken bool
 }
@@ -130,6 +134,10 @@ func (e *entry) readField(f field) {
 	case "headers":
 		s.Headers = e.values(f, badHeader)
 		e.checkHeaders(f)
+	case "bearerToken", "bearer_token", "bearerTokenEnvVar", "bearer_token_env_var":
+		e.readBearer(f)
+	case "tls":
+		e.readTLS(f)
 	case "startTimeout":
 		v, ok := e.duration(f)
 		s.StartTimeout = keep(e, v, ok)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -121,21 +120,6 @@ func (e *entry) checkHeaders(f field) {
 			e.cfg.secrets.addCredentials(e.server.Headers[m.name].Reveal())
 		}
 	}
-}
-
-func (e *entry) readURL(f field) {
-	s := e.required(f, `an address; write "url": "https://…"`)
-	if s == "" || e.lenient && strings.Contains(s, "${") {
-		e.server.URL = s
-		return
-	}
-	u, err := url.Parse(s) // its error holds the URL
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		e.failValue(f, "not an address of a server; write https://host/path or http://host/path")
-		return
-	}
-	e.cfg.secrets.addURL(u)
-	e.server.URL = s
 }
 
 // duration reads milliseconds or a text such as "30s".

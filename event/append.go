@@ -151,6 +151,7 @@ func (e ToolStarted) appendJSON(b []byte) ([]byte, bool) {
 
 func (e ToolCompleted) appendJSON(b []byte) ([]byte, bool) {
 	o := begin(b)
+	o.ok = len(e.Findings) == 0
 	o.str(`"tool":`, e.Tool)
 	o.str(`"toolCallId":`, e.ToolCallID)
 	o.str(`"resultPreview":`, e.ResultPreview)

@@ -20,7 +20,7 @@ func TestAppendersWriteTheSame(t *testing.T) {
 			for _, d := range []Data{
 				ToolCallRequested{"tc", s, r, s}, PermissionRequested{"tc", s, r, "read", s},
 				PermissionResolved{"tc", "allow", "user", s, s, s, s}, CallStarted{s, "tc", "tools/call", r},
-				CallCompleted{s, "tc", int64(i*1000 - j)}, ToolStarted{s, "tc"}, ToolCompleted{s, "tc", s, i * j, i%2 == 0},
+				CallCompleted{s, "tc", int64(i*1000 - j)}, ToolStarted{s, "tc"}, ToolCompleted{s, "tc", s, i * j, i%2 == 0, nil},
 			} {
 				var want bytes.Buffer
 				if err := encodeReflect(&want, d); err != nil {
@@ -61,7 +61,7 @@ func BenchmarkEncodeCall(b *testing.B) {
 		CallStarted{"jira", "tc_0123456789", "tools/call", json.RawMessage(`{"name":"get_issue","arguments":{"key":"PROJ-123"}}`)},
 		ToolStarted{"mcp.jira.get_issue", "tc_0123456789"},
 		CallCompleted{"jira", "tc_0123456789", 42},
-		ToolCompleted{"mcp.jira.get_issue", "tc_0123456789", "PROJ-123: In Progress", 1240, false},
+		ToolCompleted{"mcp.jira.get_issue", "tc_0123456789", "PROJ-123: In Progress", 1240, false, nil},
 	}
 	var buf bytes.Buffer
 	b.ReportAllocs()

@@ -89,6 +89,9 @@ type ToolCompleted struct {
 	ResultPreview string `json:"resultPreview"`
 	ResultSize    int    `json:"resultSize"` // bytes of the raw result
 	IsError       bool   `json:"isError,omitempty"`
+
+	// Findings are what was noticed about the result, which the agent got all the same.
+	Findings []string `json:"findings,omitempty"`
 }
 
 // ToolFailed says that a call ended without a result. Reason is a fault.Kind or ReasonUsherRestarted.

@@ -52,11 +52,41 @@ const (
 	MethodListResourceTemplates = "resources/templates/list"
 	MethodReadResource          = "resources/read"
 
-	NotifyInitialized = "notifications/initialized"
-	NotifyCancelled   = "notifications/cancelled"
-	NotifyProgress    = "notifications/progress"
-	NotifyMessage     = "notifications/message"
-	NotifyTools       = "notifications/tools/list_changed"
+	MethodListen      = "subscriptions/listen"
+	MethodSubscribe   = "resources/subscribe"
+	MethodUnsubscribe = "resources/unsubscribe"
+
+	NotifyInitialized  = "notifications/initialized"
+	NotifyCancelled    = "notifications/cancelled"
+	NotifyProgress     = "notifications/progress"
+	NotifyMessage      = "notifications/message"
+	NotifyTools        = "notifications/tools/list_changed"
+	NotifyPrompts      = "notifications/prompts/list_changed"
+	NotifyResources    = "notifications/resources/list_changed"
+	NotifyUpdated      = "notifications/resources/updated"
+	NotifyAcknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// What a server may ask its client: as a request of its own up to 2025-11-25, within a result from 2026-07-28.
+const (
+	MethodSample = "sampling/createMessage"
+	MethodElicit = "elicitation/create"
+	MethodRoots  = "roots/list"
+)
+
+// The tasks extension of 2026-07-28.
+const (
+	ExtensionTasks   = "io.modelcontextprotocol/tasks"
+	MethodGetTask    = "tasks/get"
+	MethodUpdateTask = "tasks/update"
+	MethodCancelTask = "tasks/cancel"
+)
+
+// The values of `resultType` that Usher knows (2026-07-28, "Results"). An absent one counts as complete.
+const (
+	ResultComplete = "complete"
+	ResultInput    = "input_required"
+	ResultTask     = "task" // of the tasks extension
 )
 
 // Keys of `params._meta` and `result._meta` (2026-07-28, section "_meta").
@@ -66,6 +96,7 @@ const (
 	MetaClientInfo   = "io.modelcontextprotocol/clientInfo"
 	MetaLogLevel     = "io.modelcontextprotocol/logLevel"
 	MetaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
 	MetaProgress     = "progressToken"
 )
 

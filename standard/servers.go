@@ -2,7 +2,6 @@ package standard
 
 import (
 	"context"
-	nethttp "net/http"
 	"os"
 
 	"github.com/usher-mcp/usher"
@@ -11,45 +10,30 @@ import (
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/transport"
-	"github.com/usher-mcp/usher/transport/http"
-	"github.com/usher-mcp/usher/transport/stdio"
 )
 
+// builder makes what the servers of a host are reached by.
+type builder struct {
+	o       Options
+	redact  func([]byte) []byte
+	record  func(...event.Data)
+	closers []func() error // to be called when no server is in use any more
+}
+
 // servers makes a transport for each entry that is to be started.
-func servers(o Options, c *config.Config, redact func([]byte) []byte, record func(...event.Data)) []usher.Server {
+func (b *builder) servers(c *config.Config) []usher.Server {
 	var all []usher.Server
 	for _, s := range c.Servers {
-		if s.Disabled || o.Only != nil && !o.Only(s.Name) {
+		if s.Disabled || b.o.Only != nil && !b.o.Only(s.Name) {
 			continue
 		}
-		t := transportOf(o, s, redact, record)
+		first, old := b.transports(s)
 		all = append(all, usher.Server{
-			Name: s.Name, Kind: s.Transport, Transport: t, StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
+			Name: s.Name, Kind: s.Transport, Transport: first, Fallback: old, StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
 			TrustHints: s.TrustHints == nil && s.Source == config.SourceUser || s.TrustHints != nil && *s.TrustHints,
 		})
 	}
 	return all
-}
-
-func transportOf(o Options, s config.Server, redact func([]byte) []byte, record func(...event.Data)) transport.Transport {
-	if s.Transport == config.TransportHTTP {
-		header := nethttp.Header{}
-		for name, value := range s.Headers {
-			header.Set(name, value.Reveal())
-		}
-		t, err := http.New(http.Options{URL: s.URL, Header: header})
-		if err != nil {
-			return broken{err}
-		}
-		return t
-	}
-	return stdio.New(stdio.Options{
-		Command: s.Command, Args: s.Args, Env: reveal(s.Env), Dir: s.Dir, Launcher: sandbox.Launcher{Watchdog: o.Watchdog},
-		Redact: redact,
-		OnStray: func(count int, sample string) {
-			record(event.ServerStray{Server: s.Name, Stream: "stdout", Count: count, Sample: sample})
-		},
-	})
 }
 
 func reveal(values map[string]secret.Value) map[string]string {

@@ -94,8 +94,11 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	h.rules = watched.Policy
 	h.closers = append(h.closers, watched.Close)
 	h.loaded(c)
+	b := &builder{o: o, redact: secrets.Redact, record: h.record}
+	list := b.servers(c)
+	h.closers = append(h.closers, b.closers...)
 	h.Host, err = usher.Open(ctx, usher.Options{
-		Servers: servers(o, c, secrets.Redact, h.record), Local: local, Policy: watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember, Redact: secrets.Redact,
+		Servers: list, Local: local, Policy: watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember, Redact: secrets.Redact,
 		Log: h.Journal, HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
 	return h, err

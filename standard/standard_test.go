@@ -30,12 +30,15 @@ func TestMain(m *testing.M) {
 }
 
 // home is where one host's files lie.
-type home struct{ dir, config, data string }
+type home struct {
+	dir, config, data string
+	log               *[]*journal.Journal // of the hosts that were opened here
+}
 
 func newHome(t *testing.T) home {
 	t.Helper()
 	dir := t.TempDir()
-	return home{dir, filepath.Join(dir, "mcp.config.json"), filepath.Join(dir, "data")}
+	return home{dir, filepath.Join(dir, "mcp.config.json"), filepath.Join(dir, "data"), new([]*journal.Journal)}
 }
 
 // write writes the configuration. PROGRAM stands for one that behaves as its variable STANDARD_TEST_SERVER says,
@@ -61,6 +64,7 @@ func (h home) open(t *testing.T, o standard.Options) (*standard.Host, *usher.Ses
 	if err != nil {
 		t.Fatal(err)
 	}
+	*h.log = append(*h.log, host.Journal)
 	t.Cleanup(func() {
 		if err := host.Close(); err != nil {
 			t.Error(err)
@@ -101,6 +105,11 @@ func eventually(t *testing.T, what string, is func() bool) {
 // events returns the data of all events of a type.
 func (h home) events(t *testing.T, kind string) (data []string) {
 	t.Helper()
+	for _, j := range *h.log {
+		if err := j.Flush(); err != nil && !errors.Is(err, journal.ErrClosed) {
+			t.Fatal(err)
+		}
+	}
 	for e, err := range journal.Read(filepath.Join(h.data, "journal"), journal.Filter{Type: kind}) {
 		if err != nil {
 			t.Fatal(err)

@@ -1,8 +1,8 @@
 // Package transport says what a way to an MCP server must do. The ways themselves lie beside it: transport/stdio,
 // transport/http, transport/local; each has its server end next to its client end.
 //
-// A transport moves messages. It knows no eras, no permissions and no retries, and it starts nothing by itself a
-// second time.
+// A transport moves messages. It knows no eras and no permissions, it sends no message and starts no process a second
+// time, and it opens a lost connection again only where the protocol lets it ask for what is left of an answer.
 package transport
 
 import (
@@ -65,6 +65,7 @@ type Description struct {
 	Stderr      string // the last lines that it wrote there
 	StrayLines  int    // lines on stdout that were no messages
 	StraySample string // the first of them, cut
+	Stream      string // how the stream of unasked messages fares: "open", or why not; empty if none was opened
 }
 
 // A StatusError is an HTTP answer that is no MCP answer.

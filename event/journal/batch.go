@@ -39,6 +39,9 @@ func (b *batch) release() {
 
 // encode fills b. The order of a session's end and the rest is checked here, so that queueing can't fail half-way.
 func (b *batch) encode(data []event.Data, redact func([]byte) []byte) error {
+	if len(data) > maxEvents {
+		return fmt.Errorf("%d events at once; at most %d", len(data), maxEvents)
+	}
 	for i, d := range data {
 		if v := reflect.ValueOf(d); v.Kind() == reflect.Pointer && !v.IsNil() && !ofCall(d) {
 			d = v.Elem().Interface().(event.Data)
@@ -77,16 +80,6 @@ func (b *batch) redact(start int, redact func([]byte) []byte) error {
 	b.buf.Truncate(start)
 	b.buf.Write(out)
 	return nil
-}
-
-// queue adds the events to q; mark is the one before them.
-func (b *batch) queue(q *queue, mark uint64, session string) {
-	start := 0
-	for i, end := range b.ends {
-		mark++
-		q.add(mark, b.stamp, session, b.buf.Bytes()[start:end], b.data[i])
-		start = end
-	}
 }
 
 // endsSession reports whether b ends its session.

@@ -155,7 +155,7 @@ func (j *Journal) enqueue(id string, b *batch) (event.Mark, error) {
 		return 0, errFull
 	}
 	j.known[id] = b.endsSession()
-	b.queue(j.queued, j.appended, id)
+	j.queued.add(j.appended+1, id, b)
 	j.appended = j.queued.last
 	killpoint.At("journal.append.copied")
 	j.promise()

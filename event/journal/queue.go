@@ -11,21 +11,32 @@ type queue struct {
 	safe  bool   // all of buf lies in part
 }
 
-func (q *queue) add(mark uint64, stamp []byte, session string, data []byte, d event.Data) {
+// add appends the events of b; mark is the first one's.
+func (q *queue) add(mark uint64, session string, b *batch) {
 	room := cap(q.buf)
-	q.buf = appendRecord(q.buf, mark, stamp, session, d.Type(), data)
-	q.notes = append(q.notes, noteOf(d))
-	q.last = mark
+	q.buf = appendGroup(q.buf, mark, session, b)
+	for _, d := range b.data {
+		q.notes = append(q.notes, noteOf(d))
+	}
+	q.last = mark + uint64(len(b.data)) - 1
 	q.safe = q.safe && cap(q.buf) == room // else append has moved it
 }
 
-// intact reports whether all records are as they were added: others may have the spool mapped, too.
-func (q *queue) intact() bool {
-	rest, ok := q.buf, true
-	for range q.notes {
-		if _, rest, ok = nextRecord(rest); !ok {
+// each calls f for all records. It reports false, without a call, where they aren't as they were added: others may have
+// the spool mapped, too.
+func (q *queue) each(f func(record, note)) bool {
+	n := 0
+	for rest, ok := q.buf, true; len(rest) > 0; {
+		if rest, ok = nextGroup(rest, func(record) { n++ }); !ok {
 			return false
 		}
+	}
+	if n != len(q.notes) {
+		return false
+	}
+	n = 0
+	for rest := q.buf; len(rest) > 0; {
+		rest, _ = nextGroup(rest, func(r record) { f(r, q.notes[n]); n++ })
 	}
 	return true
 }

@@ -118,11 +118,11 @@ func readSpool(name string) (leftover, error) {
 		start := spoolPage + i*spoolPart
 		n := min(u64(spoolParts+i*64), spoolPart)
 		for rest := b[start : start+int(n)]; ; {
-			r, more, ok := nextRecord(rest)
+			more, ok := nextGroup(rest, func(r record) { parts[i] = append(parts[i], r) })
 			if !ok {
 				break
 			}
-			parts[i], rest = append(parts[i], r), more
+			rest = more
 		}
 	}
 	if len(parts[0]) > 0 && len(parts[1]) > 0 && parts[0][0].mark > parts[1][0].mark {

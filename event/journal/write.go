@@ -84,21 +84,20 @@ func (j *Journal) next() error {
 		j.held, j.heldSafe = len(j.out.buf), j.out.safe
 		j.mu.Unlock()
 	}
-	if !j.out.intact() {
+	if !j.out.each(j.line) {
 		return errSpoiled // for good: this process can't know any more what it was told
 	}
-	rest := j.out.buf
-	for _, n := range j.out.notes {
-		var r record
-		r, rest, _ = nextRecord(rest)
-		s := j.sessions[string(r.session)]
-		if s == nil {
-			s = &session{id: string(r.session)}
-			j.sessions[s.id] = s
-		}
-		j.lines = s.line(j.lines, r.stamp, n, r.data)
-	}
 	return nil
+}
+
+// line puts an event into its session's chain.
+func (j *Journal) line(r record, n note) {
+	s := j.sessions[string(r.session)]
+	if s == nil {
+		s = &session{id: string(r.session)}
+		j.sessions[s.id] = s
+	}
+	j.lines = s.line(j.lines, r.stamp, n, r.data)
 }
 
 // write makes j.lines durable. It writes at the end of the last good line, so that the rest of a failed attempt is

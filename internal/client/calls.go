@@ -19,11 +19,14 @@ type call struct {
 	peer  mcp.Peer
 	token json.RawMessage // the caller's own progress token; nil if it wants no progress
 
+	listens bool // it is a subscription: peer hears its notifications as they are
+
 	busy bool // the reader is telling peer something; guarded by calls.mu
 	left bool // the caller went away meanwhile, and waits for done; guarded by calls.mu
 }
 
-// calls are the requests in flight. Progress, finish and close are for the one reading goroutine.
+// calls are the requests in flight. Progress, heard, finish, endListen and
+// close are for the one reading goroutine.
 type calls struct {
 	mu   sync.Mutex
 	open map[int64]*call
@@ -95,9 +98,27 @@ func (t *calls) progress(id int64, m *mcp.Message) bool {
 	}
 	c.busy = true
 	t.mu.Unlock()
+	t.tell(c, withToken(m, c.token))
+	return true
+}
 
-	c.peer.Notify(c.ctx, withToken(m, c.token))
+// heard tells a subscription what came for it; it reports false if there is no such subscription.
+func (t *calls) heard(id int64, m *mcp.Message) bool {
+	t.mu.Lock()
+	c := t.open[id]
+	if c == nil || !c.listens {
+		t.mu.Unlock()
+		return false
+	}
+	c.busy = true
+	t.mu.Unlock()
+	t.tell(c, m)
+	return true
+}
 
+// tell needs a call that is busy.
+func (t *calls) tell(c *call, m *mcp.Message) {
+	c.peer.Notify(c.ctx, m)
 	t.mu.Lock()
 	c.busy = false
 	left := c.left
@@ -105,7 +126,17 @@ func (t *calls) progress(id int64, m *mcp.Message) bool {
 	if left {
 		c.done <- struct{}{}
 	}
-	return true
+}
+
+// endListen ends a subscription that the server says is over.
+func (t *calls) endListen(id int64) {
+	t.mu.Lock()
+	c := t.open[id]
+	listens := c != nil && c.listens
+	t.mu.Unlock()
+	if listens {
+		t.finish(id, nil, errToldOver)
+	}
 }
 
 // close fails all calls in flight, and those to come, with err.

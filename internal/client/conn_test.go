@@ -19,6 +19,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("USHER_CLIENT_TEST_SERVER"); mode != "" {
+		if strings.HasPrefix(mode, "asks") {
+			os.Exit(askingChild(mode, os.Stdin, os.Stdout))
+		}
 		os.Exit(child(mode, os.Stdin, os.Stdout))
 	}
 	goleak.VerifyTestMain(m)

@@ -14,31 +14,49 @@ import (
 
 // Connect opens a connection and finds out how its server wants to be spoken to (2026-07-28, "Protocol version
 // negotiation"): server/discover first, initialize for all who don't answer it as a modern server does. A server whose
-// process dies on the unknown message is connected a second time and shaken hands with in the old way. ctx bounds all
-// of it, not the life of the Session. The error is a *fault.Error; nothing is left open then.
+// process dies on the unknown message is connected a second time and shaken hands with in the old way; one that refuses
+// initialize over HTTP is reached by Options.Fallback. ctx bounds all of it, not the life of the Session. The error is a
+// *fault.Error, for which Steps tells how far it came; nothing is left open then.
 //
 // Options.Era spares a legacy server the probe. Whatever is remembered, what the server answers wins; Session.Info
 // tells what to remember.
 func Connect(ctx context.Context, t transport.Transport, o Options) (*Session, error) {
 	o = o.withDefaults()
-	s, err := open(ctx, t, o)
+	done := new(steps)
+	s, err := dial(ctx, t, o, done)
+	if err != nil {
+		f := fault.Of(err)
+		f.Cause = &failed{f.Cause, done.done}
+		return nil, f
+	}
+	s.listenFirst(ctx)
+	s.way.info.Steps = done.done
+	return s, nil
+}
+
+// dial is Connect without what follows the handshake. Its error is a *fault.Error of its caller's.
+func dial(ctx context.Context, t transport.Transport, o Options, done *steps) (*Session, error) {
+	s, err := open(ctx, t, o, done, "connect")
 	if err != nil {
 		return nil, err
 	}
 	err = s.greet(ctx)
 	if died, ok := errors.AsType[*diedOnProbe](err); ok {
 		_ = s.Close() // its end is known
-		if s, err = open(ctx, t, o); err != nil {
+		if s, err = open(ctx, t, o, done, "connect again"); err != nil {
 			return nil, err
 		}
 		err = s.initialize(ctx, died.Error())
 	}
-	if err != nil {
-		f := s.connectFailure(ctx, err)
-		_ = s.Close()
-		return nil, f
+	if err == nil {
+		return s, nil
 	}
-	return s, nil
+	f := s.connectFailure(ctx, err)
+	_ = s.Close()
+	if why := fallBack(err); why != "" && o.Fallback != nil {
+		return dialOld(ctx, o, done, f, why)
+	}
+	return nil, f
 }
 
 // diedOnProbe says that the connection can't be used any more, but that a new one may be.
@@ -112,7 +130,7 @@ func (s *Session) discover(ctx context.Context) finding {
 }
 
 func (s *Session) probe(ctx context.Context, revision string) finding {
-	own, err := s.ownMeta(revision)
+	own, err := s.ownMeta(revision, s.o.Capabilities)
 	if err != nil {
 		return finding{step: giveUp, err: err}
 	}
@@ -120,7 +138,7 @@ func (s *Session) probe(ctx context.Context, revision string) finding {
 	defer cancel()
 	m := mcp.Request("", mcp.MethodDiscover, prepend(nil, own))
 	m.Mirror = &mcp.Mirror{Revision: revision, Method: mcp.MethodDiscover}
-	answer, err := s.ask(limited, m)
+	answer, err := plain(s.ask(limited, m))
 	switch {
 	case err == nil:
 		return s.judge(answer)
@@ -132,24 +150,33 @@ func (s *Session) probe(ctx context.Context, revision string) finding {
 	return s.judgeFailure(err)
 }
 
-// ask is exchange for the handshake: nothing is spliced, nothing is cancelled.
+// ask is exchange for the handshake: nothing is spliced, nothing is cancelled. As there, both an answer and an error
+// may come back.
 func (s *Session) ask(ctx context.Context, m *mcp.Message) (*mcp.Message, error) {
+	end := s.steps.begin(m.Method)
 	id := s.ids.Add(1)
 	m.ID = mcp.IntID(id)
-	return s.exchange(ctx, id, m, mcp.Nobody, nil)
+	answer, err := s.exchange(ctx, id, m, &job{s: s, method: m.Method, peer: mcp.Nobody, declared: &s.declared}, nil)
+	end(s.outcome(answer, err))
+	return answer, err
 }
 
-func (s *Session) ownMeta(revision string) ([]byte, error) {
-	info, err := json.Marshal(s.o.Info)
-	if err != nil {
-		return nil, err
+// ownMeta makes our members of _meta. It fails if c is no object.
+func (s *Session) ownMeta(revision string, c json.RawMessage) ([]byte, error) {
+	if !isObject(c) {
+		return nil, errors.New("the client's capabilities must be a JSON object")
 	}
-	return []byte(`"` + mcp.MetaVersion + `":"` + revision + `","` + mcp.MetaCapabilities + `":{},"` +
-		mcp.MetaClientInfo + `":` + string(info)), nil
+	if len(c) == 0 {
+		c = json.RawMessage(`{}`)
+	}
+	b := make([]byte, 0, 192+len(c)+len(s.who))
+	b = append(append(append(b, `"`+mcp.MetaVersion+`":"`...), revision...), `","`+mcp.MetaCapabilities+`":`...)
+	b = append(append(b, c...), `,"`+mcp.MetaClientInfo+`":`...)
+	return append(b, s.who...), nil
 }
 
 func (s *Session) beModern(f finding) error {
-	own, err := s.ownMeta(f.revision)
+	own, err := s.ownMeta(f.revision, s.o.Capabilities)
 	if err != nil {
 		return err
 	}
@@ -163,31 +190,24 @@ func (s *Session) beModern(f finding) error {
 	return nil
 }
 
-// refused is an initialize that the server answered, but with an error.
-type refused struct{ error }
-
-func (r *refused) Unwrap() error { return r.error }
-
-func isRefused(err error) bool {
-	_, ok := errors.AsType[*refused](err)
-	return ok || isRefusal(err)
-}
-
-// initialize is the legacy handshake (2025-11-25, "Lifecycle"). It declares no capabilities.
+// initialize is the legacy handshake (2025-11-25, "Lifecycle").
 func (s *Session) initialize(ctx context.Context, why string) error {
-	info, err := json.Marshal(s.o.Info)
-	if err != nil {
-		return err
+	c := s.o.Capabilities
+	if !isObject(c) {
+		return s.fault(fault.InvalidParams, "the client's capabilities must be a JSON object")
 	}
-	params := `{"protocolVersion":"` + mcp.LegacyRevisions()[0] + `","capabilities":{},"clientInfo":` + string(info) + `}`
+	if len(c) == 0 {
+		c = json.RawMessage(`{}`)
+	}
+	params := `{"protocolVersion":"` + mcp.LegacyRevisions()[0] + `","capabilities":` + string(c) + `,"clientInfo":` + string(s.who) + `}`
 	answer, err := s.ask(ctx, mcp.Request("", mcp.MethodInitialize, json.RawMessage(params)))
-	if err != nil {
-		return err
-	}
-	if answer.Error != nil {
+	if answer, plainErr := plain(answer, err); plainErr != nil {
+		return plainErr
+	} else if answer.Error != nil {
 		f := s.serverFault(mcp.MethodInitialize, answer.Err())
 		f.Hint = "Check that this server speaks MCP (" + why + ")"
-		return &refused{f}
+		f.Cause = errors.Join(f.Cause, err)
+		return &refused{error: f, modern: isModernError(answer.Err())}
 	}
 	revision := mcp.Text(mcp.Member(answer.Result, "protocolVersion"))
 	if !slices.Contains(mcp.LegacyRevisions(), revision) {
@@ -211,7 +231,9 @@ func (s *Session) beLegacy(ctx context.Context, revision, why string, result jso
 	s.repeat.Store(w.mirror)
 	m := mcp.Notification(mcp.NotifyInitialized, nil)
 	m.Mirror = w.mirror
+	end := s.steps.begin(m.Method)
 	err := s.conn.Send(ctx, m)
+	end(s.outcome(nil, err))
 	if isRefusal(err) {
 		return nil // some servers refuse what they need not answer
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -63,6 +64,9 @@ func (s *Session) connectFailure(ctx context.Context, err error) *fault.Error {
 	e := s.failure(ctx, err)
 	if e.Kind == fault.Restarted {
 		e.Kind = fault.Unavailable
+	}
+	if status, ok := errors.AsType[*transport.StatusError](err); ok && e.Kind == fault.ServerError && e.Code == 0 {
+		e.Detail = fmt.Sprintf("server %s refused the handshake with HTTP status %d", s.o.Name, status.Status)
 	}
 	return e
 }

@@ -24,17 +24,17 @@ type headerParam struct {
 	path []string // member names below the arguments
 }
 
-// mirror makes what an HTTP transport repeats of req; nil if the Conn is none.
-func (s *Session) mirror(req *mcp.Message, h *headerTable) *mcp.Mirror {
+// mirror makes what an HTTP transport repeats of a request; nil if the Conn is none.
+func (s *Session) mirror(method string, params json.RawMessage, h *headerTable) *mcp.Mirror {
 	if s.handler == nil || s.way.info.Era != mcp.Modern {
 		return s.way.mirror
 	}
-	m := &mcp.Mirror{Revision: s.way.info.Revision, Method: req.Method}
-	if key := nameKey(req.Method); key != "" {
-		m.Name = mcp.Text(mcp.Member(req.Params, key))
+	m := &mcp.Mirror{Revision: s.way.info.Revision, Method: method}
+	if key := nameKey(method); key != "" {
+		m.Name = mcp.Text(mcp.Member(params, key))
 	}
-	if req.Method == mcp.MethodCallTool && h != nil {
-		arguments := mcp.Member(req.Params, "arguments")
+	if method == mcp.MethodCallTool && h != nil {
+		arguments := mcp.Member(params, "arguments")
 		for _, p := range (*h)[m.Name] {
 			if v, ok := headerValue(mcp.Path(arguments, p.path...)); ok {
 				m.Params = append(m.Params, mcp.Param{Name: p.name, Value: v})
@@ -51,7 +51,7 @@ func nameKey(method string) string {
 		return "name"
 	case mcp.MethodReadResource:
 		return "uri"
-	case "tasks/get", "tasks/update", "tasks/cancel":
+	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask:
 		return "taskId"
 	}
 	return ""
@@ -79,14 +79,14 @@ func headerValue(raw json.RawMessage) (string, bool) {
 
 // headersRefused tells the one answer after which a request is sent again: the server ran nothing, because the headers
 // that it wants have changed since the tools were listed.
-func (s *Session) headersRefused(req, answer *mcp.Message) bool {
-	return s.handler != nil && s.way.info.Era == mcp.Modern && req.Method == mcp.MethodCallTool &&
+func (s *Session) headersRefused(method string, answer *mcp.Message) bool {
+	return s.handler != nil && s.way.info.Era == mcp.Modern && method == mcp.MethodCallTool &&
 		answer.Err().Code == mcp.CodeHeaderMismatch
 }
 
 // newHeaders lists the tools again, unless another call did since before was read, and reports whether the headers of
-// req's tool are others now.
-func (s *Session) newHeaders(ctx context.Context, req *mcp.Message, before *headerTable) bool {
+// the tool in params are others now.
+func (s *Session) newHeaders(ctx context.Context, params json.RawMessage, before *headerTable) bool {
 	select {
 	case s.listing <- struct{}{}:
 	case <-ctx.Done():
@@ -96,7 +96,7 @@ func (s *Session) newHeaders(ctx context.Context, req *mcp.Message, before *head
 	if s.headers.Load() == before {
 		_, _ = s.Tools(ctx) // what came is in the table; the refusal is reported if it didn't help
 	}
-	name := mcp.Text(mcp.Member(req.Params, "name"))
+	name := mcp.Text(mcp.Member(params, "name"))
 	return !slices.EqualFunc(before.of(name), s.headers.Load().of(name), func(a, b headerParam) bool {
 		return a.name == b.name && slices.Equal(a.path, b.path)
 	})

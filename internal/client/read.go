@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -48,7 +47,7 @@ func (e *ended) Unwrap() error { return e.reason }
 func (s *Session) take(m *mcp.Message) {
 	switch {
 	case m.IsRequest():
-		s.refuse(m)
+		s.answer(m)
 	case m.IsAnswer():
 		if id, ok := intOf(m.ID); !ok || !s.calls.finish(id, m, nil) {
 			s.strays.Add(1)
@@ -57,9 +56,24 @@ func (s *Session) take(m *mcp.Message) {
 		if id, ok := intOf(mcp.Member(m.Params, mcp.MetaProgress)); !ok || !s.calls.progress(id, m) {
 			s.strays.Add(1)
 		}
-	case m.Method == mcp.NotifyCancelled: // its requests were answered at once
+	case m.Method == mcp.NotifyCancelled:
+		s.takenBack(m)
+	case s.modern.Load():
+		s.toldByModern(m)
 	default:
 		s.o.OnNotify(m)
+	}
+}
+
+// toldByModern sorts what a modern server says outside of calls: what bears the id of a subscription goes there.
+func (s *Session) toldByModern(m *mcp.Message) {
+	raw := mcp.Path(m.Params, metaKey, mcp.MetaSubscription)
+	if raw == nil {
+		s.o.OnNotify(m)
+		return
+	}
+	if id, ok := subscriptionID(raw); !ok || !s.calls.heard(id, m) {
+		s.strays.Add(1)
 	}
 }
 
@@ -69,7 +83,7 @@ func (s *Session) failBroken(b *transport.Broken) {
 	switch {
 	case m == nil || m.ID == "":
 	case m.Method != "" && !s.modern.Load():
-		s.post(mcp.ErrorAnswer(m.ID, mcp.CodeInvalidRequest, "the request can't be read: "+b.Reason.Error(), nil))
+		s.reply(mcp.ErrorAnswer(m.ID, mcp.CodeInvalidRequest, "the request can't be read: "+b.Reason.Error(), nil))
 	case m.Method != "":
 	default:
 		if id, ok := intOf(m.ID); ok && s.calls.finish(id, nil, b) {
@@ -77,25 +91,6 @@ func (s *Session) failBroken(b *transport.Broken) {
 		}
 	}
 	s.strays.Add(1)
-}
-
-// refuse answers what a legacy server asks. A modern one must not ask, and gets no answer.
-func (s *Session) refuse(m *mcp.Message) {
-	if s.modern.Load() {
-		s.strays.Add(1)
-		return
-	}
-	answer := answerServer(m)
-	answer.Mirror = s.repeat.Load()
-	s.post(answer)
-}
-
-// answerServer answers a request of a server to which we declared no capabilities.
-func answerServer(m *mcp.Message) *mcp.Message {
-	if m.Method == mcp.MethodPing {
-		return mcp.Answer(m.ID, nil)
-	}
-	return mcp.ErrorAnswer(m.ID, mcp.CodeMethodNotFound, "this client declared no such capability: "+m.Method, nil)
 }
 
 // postTime is how long a server may take to take in what nobody waits for; one that hangs keeps nothing else back.
@@ -121,56 +116,4 @@ func (s *Session) write() {
 			return
 		}
 	}
-}
-
-// delegate lets a Conn that is a Handler do the exchange.
-func (s *Session) delegate(
-	ctx context.Context, m *mcp.Message, p mcp.Peer, token json.RawMessage,
-) (*mcp.Message, error) {
-	if err := s.Err(); err != nil {
-		return nil, errors.Join(err, transport.ErrNotSent)
-	}
-	answer, err := s.handler.Handle(ctx, m, &callPeer{s: s, peer: p, id: m.ID, token: token})
-	if answer != nil && answer.Error != nil && isRefusal(err) {
-		err = nil // a JSON-RPC error is an answer, whatever HTTP status it comes with
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case answer == nil || answer.ID != m.ID && (answer.ID != "" || answer.Error == nil):
-		return nil, &transport.Broken{Message: m, Reason: errors.New("the answer is for another request")}
-	}
-	return answer, nil
-}
-
-// callPeer is what a Conn that is a Handler sees of the caller.
-type callPeer struct {
-	s     *Session
-	peer  mcp.Peer
-	id    mcp.ID
-	token json.RawMessage
-}
-
-var _ mcp.Peer = (*callPeer)(nil)
-
-// Notify passes on what belongs to the call; the rest concerns the whole session.
-func (p *callPeer) Notify(ctx context.Context, m *mcp.Message) {
-	switch m.Method {
-	case mcp.NotifyProgress:
-		if p.token == nil || string(mcp.Member(m.Params, mcp.MetaProgress)) != string(p.id) {
-			p.s.strays.Add(1)
-			return
-		}
-		p.peer.Notify(ctx, withToken(m, p.token))
-	case mcp.NotifyMessage:
-		p.peer.Notify(ctx, m)
-	case mcp.NotifyCancelled:
-	default:
-		p.s.o.OnNotify(m)
-	}
-}
-
-// Request answers as a client does that declared no capabilities.
-func (p *callPeer) Request(_ context.Context, m *mcp.Message) (*mcp.Message, error) {
-	return answerServer(m), nil
 }

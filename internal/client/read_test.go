@@ -65,15 +65,16 @@ func TestUnreadableAnswerFailsItsCall(t *testing.T) {
 
 func TestResultTypes(t *testing.T) {
 	for result, want := range map[string]fault.Kind{
-		`{"resultType":"complete","x":1}`:            "",
-		`{"resultType":"\u0063omplete"}`:             "",
-		`{"x":1}`:                                    "",
-		`{"resultType":"task","taskId":"t"}`:         fault.Protocol, // not an empty result
-		`{"resultType":7}`:                           fault.Protocol,
-		`{"resultType":null}`:                        fault.Protocol,
-		`[]`:                                         fault.Protocol,
-		`{"resultType":"input_required"}`:            fault.ServerError,
-		`{"inputRequests":{},"resultType":"\u0000"}`: fault.Protocol,
+		`{"resultType":"complete","x":1}`:    "",
+		`{"resultType":"\u0063omplete"}`:     "",
+		`{"x":1}`:                            "",
+		`{"resultType":"task","taskId":"t"}`: fault.Protocol, // not an empty result
+		`{"resultType":7}`:                   fault.Protocol,
+		`{"resultType":null}`:                fault.Protocol,
+		`[]`:                                 fault.Protocol,
+		`{"resultType":"input_required"}`:    fault.Protocol,
+		`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`: fault.ServerError,
+		`{"inputRequests":{},"resultType":"\u0000"}`:                                    fault.Protocol,
 	} {
 		answer := func(w *wire, m *mcp.Message) { w.say(m, discoverLine(result)) }
 		s := connect(t, newMemory(t, modernServer(answer)), Options{})

@@ -1,13 +1,13 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -19,6 +19,16 @@ type Session struct {
 	conn    transport.Conn
 	handler mcp.Handler // conn, if it takes requests itself
 	way     way         // set before Connect returns, then only read
+
+	who      []byte   // Options.Info as JSON
+	steps    *steps   // of the handshake
+	declared declared // by Options
+	asked    asked
+	watched  watched
+
+	starting sync.Mutex     // guards shut, and work against being waited for while it grows
+	shut     bool           // Close waits for work, or has
+	work     sync.WaitGroup // goroutines of ours besides read and write
 
 	ids    atomic.Int64
 	calls  calls
@@ -52,11 +62,16 @@ type way struct {
 // errClosed ends a session that we closed.
 var errClosed = errors.New("the connection was closed from our side")
 
-const outboxRoom = 256
+const (
+	outboxRoom = 256
+	closeTime  = time.Second
+)
 
 // open connects and starts to read, but says nothing yet.
-func open(ctx context.Context, t transport.Transport, o Options) (*Session, error) {
+func open(ctx context.Context, t transport.Transport, o Options, done *steps, what string) (*Session, error) {
+	end := done.begin(what)
 	conn, err := t.Connect(ctx)
+	end((&Session{o: o}).outcome(nil, err))
 	if err != nil {
 		return nil, (&Session{o: o}).connectFailure(ctx, err)
 	}
@@ -64,6 +79,10 @@ func open(ctx context.Context, t transport.Transport, o Options) (*Session, erro
 		o: o, conn: conn, outbox: make(chan *mcp.Message, outboxRoom),
 		writing: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), listing: make(chan struct{}, 1),
 	}
+	s.who, _ = json.Marshal(o.Info) // strings always can be
+	s.steps = done
+	s.declared = declare(o.terms())
+	s.watched = newWatched()
 	s.calls.open = make(map[int64]*call)
 	s.handler, _ = conn.(mcp.Handler)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -100,134 +119,37 @@ func (s *Session) Err() error {
 	}
 }
 
-// Close ends the connection and all calls in flight. It is as bounded as the Close of the Conn, and idempotent.
+// Close ends the connection, all calls in flight, subscriptions, and the questions of the server. It is idempotent, and
+// as bounded as the Close of the Conn, plus a second if OnRequest holds on to a question although its context has ended.
 func (s *Session) Close() error {
 	s.closed.Store(true)
 	s.cancel()
 	err := s.conn.Close()
 	<-s.done
 	<-s.writing
+	s.starting.Lock()
+	s.shut = true
+	s.starting.Unlock()
+	waitAtMost(&s.work, closeTime)
 	return err
 }
 
-// Handle sends a request under an id of its own and returns the answer under req's id. Result and error keep their
-// bytes. The error is a *fault.Error:
-//
-//   - Timeout or Cancelled when ctx ended; the server is told in the way of its era
-//   - Restarted when the connection ended after the request was handed over; Unavailable when no byte of it left
-//   - Auth, SessionExpired, Protocol and TooLarge for what the names say
-//   - ServerError for an HTTP answer that is no MCP answer, and when the server asks for input
-func (s *Session) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
-	if !isObject(req.Params) {
-		return nil, s.fault(fault.InvalidParams, "params must be an object")
+// start runs f in a goroutine that Close waits for; f must end when s.ctx does. It reports false after Close.
+func (s *Session) start(f func()) bool {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.shut {
+		return false
 	}
-	if p == nil {
-		p = mcp.Nobody
-	}
-	headers := s.headers.Load()
-	answer, err := s.attempt(ctx, req, p, headers)
-	if err == nil && answer.Error != nil && s.headersRefused(req, answer) && s.newHeaders(ctx, req, headers) {
-		answer, err = s.attempt(ctx, req, p, s.headers.Load())
-	}
-	if err != nil {
-		return nil, err
-	}
-	answer.ID = req.ID
-	return answer, nil
+	s.work.Go(f)
+	return true
 }
 
-func (s *Session) attempt(ctx context.Context, req *mcp.Message, p mcp.Peer, h *headerTable) (*mcp.Message, error) {
-	id := s.ids.Add(1)
-	params, token := splice(req.Params, s.way.own, id)
-	m := &mcp.Message{ID: mcp.IntID(id), Method: req.Method, Params: params, Mirror: s.mirror(req, h)}
-	if m.Size() > mcp.MaxMessage {
-		return nil, s.fault(fault.InvalidParams, "the request is longer than 16 MiB")
-	}
-	answer, err := s.exchange(ctx, id, m, p, token)
-	if err != nil {
-		s.tellCancelled(ctx, m, err)
-		return nil, s.failure(ctx, err)
-	}
-	if answer.Error == nil && s.way.info.Era == mcp.Modern {
-		return answer, s.checkResult(answer.Result)
-	}
-	return answer, nil
-}
-
-// exchange sends m and waits for its answer or for the end of ctx. Its errors are raw.
-func (s *Session) exchange(
-	ctx context.Context, id int64, m *mcp.Message, p mcp.Peer, token json.RawMessage,
-) (*mcp.Message, error) {
-	if s.handler != nil {
-		return s.delegate(ctx, m, p, token)
-	}
-	c := s.calls.get(ctx, p, token)
-	if err := s.calls.add(id, c); err != nil {
-		s.calls.put(c)
-		return nil, errors.Join(err, transport.ErrNotSent)
-	}
-	err := s.conn.Send(ctx, m)
-	if err == nil {
-		select {
-		case <-c.done:
-			answer, err := c.answer, c.err
-			s.calls.put(c)
-			return answer, err
-		case <-ctx.Done():
-		}
-	}
-	mine := s.calls.leave(id, c)
-	answer, failed := c.answer, c.err
-	s.calls.put(c)
-	switch {
-	case err != nil && answer == nil: // Send knows best whether anything left
-		return nil, err
-	case mine:
-		return nil, ctx.Err()
-	}
-	return answer, failed // it came after all
-}
-
-// checkResult refuses what a modern result must not be; a legacy one isn't looked into.
-func (s *Session) checkResult(result json.RawMessage) error {
-	raw := mcp.Member(result, "resultType")
-	switch kind := string(raw); {
-	case kind == `"complete"`, raw == nil && isObject(result):
-		return nil
-	case raw == nil:
-		return s.fault(fault.Protocol, "the result is no object")
-	case mcp.Text(raw) == "complete":
-		return nil
-	case mcp.Text(raw) == "input_required":
-		e := s.fault(fault.ServerError, "server %s asks for input, which can't be given here", s.o.Name)
-		e.Hint = "Give all that it needs in the arguments, or use another tool"
-		return e
-	}
-	return s.fault(fault.Protocol, "the result is of the unknown type %.64s", raw)
-}
-
-// tellCancelled tells the server that nobody waits any more. A modern server behind HTTP sees its stream close instead;
-// initialize must never be cancelled.
-func (s *Session) tellCancelled(ctx context.Context, m *mcp.Message, err error) {
-	if ctx.Err() == nil || !isContextError(err) || errors.Is(err, transport.ErrNotSent) || m.Method == mcp.MethodInitialize {
-		return
-	}
-	if s.handler != nil && s.way.info.Era == mcp.Modern {
-		return
-	}
-	reason := "cancelled by the caller"
-	if contextKind(ctx) == fault.Timeout {
-		reason = "timeout"
-	}
-	params := `{"requestId":` + string(m.ID) + `,"reason":"` + reason + `"}`
-	s.post(&mcp.Message{Method: mcp.NotifyCancelled, Params: json.RawMessage(params), Mirror: s.way.mirror})
-}
-
-// isObject reports whether b, a JSON value or nothing, is an object or nothing.
-func isObject(b []byte) bool {
-	if len(b) > 0 && b[0] == '{' {
-		return true
-	}
-	t := bytes.TrimLeft(b, " \t\r\n")
-	return len(t) == 0 || t[0] == '{'
+func waitAtMost(w *sync.WaitGroup, limit time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		w.Wait()
+		close(done)
+	}()
+	within(done, limit)
 }

@@ -8,10 +8,7 @@ import (
 	"github.com/usher-mcp/usher/mcp"
 )
 
-const (
-	metaKey      = "_meta"
-	metaListenID = "io.modelcontextprotocol/subscriptionId"
-)
+const metaKey = "_meta"
 
 // splice replaces the keys of params._meta that belong to a single hop. own are our members, raw and without braces;
 // it may be empty. If the caller wants progress, its token is returned and id takes its place. All other members keep
@@ -84,7 +81,7 @@ func isHopKey(key []byte) bool {
 	}
 	switch string(key[1 : len(key)-1]) {
 	case mcp.MetaVersion, mcp.MetaCapabilities, mcp.MetaClientInfo, mcp.MetaLogLevel, mcp.MetaServerInfo,
-		mcp.MetaProgress, metaListenID:
+		mcp.MetaProgress, mcp.MetaSubscription:
 		return true
 	}
 	return false

@@ -12,9 +12,13 @@ import (
 	"github.com/usher-mcp/usher/mcp"
 )
 
+// How the log calls the ways to the gateway.
 const (
 	viaHTTP  = "http"
 	viaStdio = "stdio"
+	viaWS    = "ws"
+	viaSSE   = "sse"
+	viaGRPC  = "grpc"
 )
 
 // agent is one client and its session in the host, which begins with the first request that needs one: a client that

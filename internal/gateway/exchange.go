@@ -154,8 +154,9 @@ func (x *exchange) writeJSON(b []byte, status int) {
 		_ = x.write(http.NewResponseController(x.w), b)
 		return
 	}
-	if _, err := x.w.Write(b); err == nil {
-		_ = http.NewResponseController(x.w).Flush() // the client gets it before we clear away
+	_, err := x.w.Write(b)
+	if f, ok := x.w.(http.Flusher); ok && err == nil {
+		f.Flush() // the client gets it before we clear away
 	}
 }
 

@@ -36,7 +36,7 @@ func (a *agent) initialize(m *mcp.Message) *mcp.Message {
 	if !isLegacy(revision) {
 		revision = mcp.LegacyRevisions()[0]
 	}
-	return mcp.Answer(m.ID, a.g.words.initialize(revision, a.via))
+	return mcp.Answer(m.ID, a.g.words.initialize(revision, a.changed != nil))
 }
 
 // legacy answers a request of a client that has shaken hands.

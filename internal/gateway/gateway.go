@@ -3,8 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,9 @@ type Options struct {
 	CallTimeout  time.Duration      // of one call; default 10 min (D2)
 	MaxSessions  int                // legacy HTTP sessions at once; default 10,000. One more ends the longest idle
 	IdleTimeout  time.Duration      // after which an unused legacy HTTP session ends; default 30 min
+	// MaxConnections bounds the connections that go both ways: WebSocket, SSE, gRPC, stdio and Front; default 256. One
+	// more is refused.
+	MaxConnections int
 	// AllowedHosts are names ("box", any port) or addresses ("box:8080") that a Host header may have besides loopback
 	// ones with the port that is served.
 	AllowedHosts []string
@@ -35,9 +40,11 @@ type Gateway struct {
 	ctx    context.Context // the life of all calls
 	cancel context.CancelFunc
 
-	mu      sync.RWMutex // guards closed, and that running isn't added to while Close waits
+	mu      sync.RWMutex // guards what follows, and that running isn't added to while Close waits
 	closed  bool
 	running sync.WaitGroup // calls in the host
+	fronts  map[*front]struct{}
+	ends    []func() // of server ends that Close ends
 
 	sessions *sessions
 	conns    sync.Map // net.Conn → *agent
@@ -60,16 +67,24 @@ func New(h *usher.Host, o Options) *Gateway {
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = 30 * time.Minute
 	}
-	g := &Gateway{h: h, o: o, words: newWords(o), sessions: newSessions(o.MaxSessions, o.IdleTimeout)}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = 256
+	}
+	g := &Gateway{
+		h: h, o: o, words: newWords(o), sessions: newSessions(o.MaxSessions, o.IdleTimeout), fronts: make(map[*front]struct{}),
+	}
 	g.ctx, g.cancel = context.WithCancel(h.Context())
 	return g
 }
 
-// Close cancels all calls, waits for their end in the host, and ends all sessions. Requests that come later are
-// refused. It doesn't wait for answers that are being written: the http.Server's Shutdown does.
+// Close cancels all calls, waits for their end in the host, ends all sessions, and closes the connections of WebSocket,
+// SSE and gRPC, in some seconds at most. Requests that come later are refused. It doesn't wait for answers to POSTs that
+// are being written: the http.Server's Shutdown does.
 func (g *Gateway) Close() {
 	g.mu.Lock()
 	g.closed = true
+	ends := g.ends
+	g.ends = nil
 	g.mu.Unlock()
 	g.cancel()
 	g.running.Wait()
@@ -80,6 +95,21 @@ func (g *Gateway) Close() {
 		a.(*agent).end("closed")
 		return true
 	})
+	for _, f := range g.connected() {
+		f.end("closed")
+	}
+	var wg sync.WaitGroup
+	for _, end := range ends {
+		wg.Go(end)
+	}
+	wg.Wait()
+}
+
+// connected are the fronts of all connections that are open.
+func (g *Gateway) connected() []*front {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return slices.Collect(maps.Keys(g.fronts))
 }
 
 // enter reports whether a call may begin; if so, g.running.Done follows it.

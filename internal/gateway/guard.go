@@ -27,13 +27,26 @@ func (g *Gateway) checkOrigin(r *http.Request) *refusal {
 	if !g.hostAllowed(r) {
 		return refuseStatus(http.StatusForbidden, "the Host header names another machine or port; if that is right, allow it in usher's configuration")
 	}
-	if o := r.Header["Origin"]; len(o) > 1 || len(o) == 1 && !g.originAllowed(o[0]) {
-		return refuseStatus(http.StatusForbidden, "web pages of this origin may not use usher")
+	if !g.originsAllowed(r.Header["Origin"]) {
+		return refuseStatus(http.StatusForbidden, textOrigin)
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return refuseStatus(http.StatusForbidden, "web pages of other sites may not use usher")
 	}
 	return nil
+}
+
+const textOrigin = "web pages of this origin may not use usher"
+
+// Guard lets only those requests through to next whose Host and Origin HTTP would let in.
+func (g *Gateway) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refusal := g.checkOrigin(r); refusal != nil {
+			g.refuse(w, "", refusal)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (g *Gateway) hostAllowed(r *http.Request) bool {
@@ -75,6 +88,11 @@ func isLoopback(name string) bool {
 	}
 	ip, err := netip.ParseAddr(name)
 	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// originsAllowed looks at all Origin headers of a request; programs send none.
+func (g *Gateway) originsAllowed(origins []string) bool {
+	return len(origins) == 0 || len(origins) == 1 && g.originAllowed(origins[0])
 }
 
 func (g *Gateway) originAllowed(origin string) bool {

@@ -19,13 +19,9 @@ const codeRefused = mcp.CodeInvalidRequest
 //
 // A client that goes away cancels its call in the modern era. In the legacy era it doesn't: the call goes on until it
 // ends, or a notifications/cancelled of its session comes, or CallTimeout.
-func (g *Gateway) HTTP() http.Handler { return http.HandlerFunc(g.serveHTTP) }
+func (g *Gateway) HTTP() http.Handler { return g.Guard(http.HandlerFunc(g.serveHTTP)) }
 
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	if refusal := g.checkOrigin(r); refusal != nil {
-		g.refuse(w, "", refusal)
-		return
-	}
 	switch {
 	case r.Method == http.MethodPost:
 		g.post(w, r)

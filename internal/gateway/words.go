@@ -15,10 +15,13 @@ const (
 
 // words are the parts of answers that never change.
 type words struct {
-	handshake map[string][]byte // by via: the result of initialize after the revision
-	discover  json.RawMessage
-	meta      json.RawMessage // a `_meta` with our serverInfo
-	server    json.RawMessage
+	// The result of initialize after the revision, for a client that is told when the tools change, and for one that
+	// isn't.
+	told, untold []byte
+
+	discover json.RawMessage
+	meta     json.RawMessage // a `_meta` with our serverInfo
+	server   json.RawMessage
 }
 
 const maxInstructions = 2048 // characters (E4)
@@ -33,17 +36,19 @@ func newWords(o Options) words {
 	rest := func(listChanged string) []byte {
 		return []byte(`,"capabilities":{"tools":{"listChanged":` + listChanged + `}},"serverInfo":` + string(server) + instructions + `}`)
 	}
-	// A change can only be told where there is a way back to the client.
-	w.handshake = map[string][]byte{viaStdio: rest("true"), viaHTTP: rest("false")}
+	w.told, w.untold = rest("true"), rest("false")
 	w.discover = json.RawMessage(`{"resultType":"complete","supportedVersions":` + string(quoteAll(mcp.ModernRevisions())) +
 		`,"capabilities":{"tools":{"listChanged":false}}` + instructions + `,"ttlMs":` + discoverTTL + `,"cacheScope":"private","_meta":` + string(w.meta) + `}`)
 	return w
 }
 
 // initialize is the result of the handshake.
-func (w words) initialize(revision, via string) json.RawMessage {
+func (w words) initialize(revision string, told bool) json.RawMessage {
 	b := append([]byte(`{"protocolVersion":`), mcp.Quote(revision)...)
-	return append(b, w.handshake[via]...)
+	if told {
+		return append(b, w.told...)
+	}
+	return append(b, w.untold...)
 }
 
 // complete adds to a result what each of the modern era has: its type and who made it; a list also says how long it

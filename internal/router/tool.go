@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/usher-mcp/usher/internal/schema"
+	"github.com/usher-mcp/usher/internal/schema/repair"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/permission"
 )
@@ -31,6 +32,8 @@ type Tool struct {
 
 	listing func() json.RawMessage
 	checker *schema.Checker
+	output  *schema.Checker
+	model   func() *repair.Repaired
 }
 
 // newTool leaves Model to the table, which knows the other names.
@@ -40,12 +43,19 @@ func newTool(server string, def mcp.Tool, trusted, builtin bool) *Tool {
 		Target: target, Def: def, Name: target.Canonical(), Builtin: builtin,
 		Hash: mcp.Digest(def.Raw), Risk: permission.Assess(def.Annotations, trusted),
 	}
-	t.checker = schema.Lazy(def.InputSchema)
+	t.checker, t.output = schema.Lazy(def.InputSchema), schema.Lazy(def.OutputSchema)
+	t.model = sync.OnceValue(func() *repair.Repaired { return repair.Repair(def.InputSchema) })
 	return t
 }
 
 // Check compares arguments with the tool's schema. A schema that can't be compiled finds nothing wrong.
 func (t *Tool) Check(args json.RawMessage) error { return t.checker.Check(args) }
+
+// CheckResult compares a result with what the tool says of its results. What it returns is a finding, not a failure.
+func (t *Tool) CheckResult(result json.RawMessage) error { return t.output.CheckResult(result) }
+
+// ForModel is the tool's schema as model APIs take it, and the way back for arguments that were made after it.
+func (t *Tool) ForModel() *repair.Repaired { return t.model() }
 
 // Listing is the definition as a client of the gateway gets it: under the name for models, with its description cut,
 // all other bytes as the server sent them.

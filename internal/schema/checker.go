@@ -1,8 +1,9 @@
-// Package schema checks a call's arguments against its tool's inputSchema and says, in a line that a model can act on,
-// which field is wrong and how.
+// Package schema checks a call's arguments against its tool's inputSchema, and its result against the outputSchema, and
+// says, in a line that a model can act on, which field is wrong and how. Making a schema fit for model APIs is the job
+// of its sub-package repair.
 //
-// It helps; it is no barrier. A schema that can't be compiled, or whose check would cost too much, leaves the call
-// unchecked: the server decides. It loads nothing from anywhere, changes no argument, fills in no default, and takes
+// It helps; it is no barrier. A schema that can't be compiled, or whose check would cost too much, leaves the call and
+// its result unchecked: the server decides. It loads nothing from anywhere, changes no argument, fills in no default, and takes
 // `format` and `content…` as annotations in every draft, since servers disagree about them.
 package schema
 
@@ -15,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A Checker checks arguments against one schema. It is compiled once and is safe for concurrent use.
+// A Checker checks arguments or results against one schema. It is compiled once and is safe for concurrent use.
 type Checker struct {
 	raw  json.RawMessage
 	once sync.Once
@@ -64,23 +65,28 @@ func (c *Checker) Check(args json.RawMessage) error {
 	if c.glance.accepts(args) {
 		return nil
 	}
+	if len(bytes.TrimSpace(args)) == 0 {
+		return c.check(map[string]any{})
+	}
 	v, err := decode(args)
+	if errors.Is(err, errNotJSON) {
+		return violation("", "the arguments are not valid JSON")
+	}
 	if err != nil {
 		return err
 	}
 	return c.check(v)
 }
 
-func decode(args json.RawMessage) (any, error) {
-	if len(bytes.TrimSpace(args)) == 0 {
-		return map[string]any{}, nil
-	}
-	v, err := unmarshal(args)
+var errNotJSON = errors.New("not valid JSON")
+
+func decode(raw json.RawMessage) (any, error) {
+	v, err := unmarshal(raw)
 	if err != nil {
-		return nil, &Violation{Message: "the arguments are not valid JSON"}
+		return nil, errNotJSON
 	}
 	if path := badNumber(v); path != nil {
-		return nil, &Violation{Field: fieldOf(v, path), Message: "is a number that is too large or too precise"}
+		return nil, violation(fieldOf(v, path), "is a number that is too large or too precise")
 	}
 	return v, nil
 }

@@ -22,6 +22,8 @@ const (
 	maxPatterns = 100_000
 )
 
+var errNoSchema = errors.New("there is no schema")
+
 // base is never shown and never loaded; a reference that isn't found in the schema itself resolves below it.
 const base = "http://schema.invalid/tool"
 
@@ -53,11 +55,11 @@ func compile(raw json.RawMessage) (root *jsonschema.Schema, i *info, err error) 
 
 // read bounds the schema before anything else looks at it.
 func read(raw json.RawMessage) (any, error) {
-	if len(raw) == 0 {
-		return nil, errors.New("there is no schema")
-	}
 	if len(raw) > MaxBytes {
 		return nil, fmt.Errorf("the schema has %d bytes; more than %d are not read", len(raw), MaxBytes)
+	}
+	if text := string(bytes.TrimSpace(raw)); text == "" || text == "null" {
+		return nil, errNoSchema
 	}
 	if err := mcp.Validate(raw); err != nil {
 		return nil, fmt.Errorf("the schema can't be read: %w", err)
@@ -68,6 +70,9 @@ func read(raw json.RawMessage) (any, error) {
 	}
 	if path := badNumber(doc); path != nil {
 		return nil, fmt.Errorf("the schema holds a number that is too large or too precise at %s", fieldOf(doc, path))
+	}
+	if err := dialect(doc); err != nil {
+		return nil, err
 	}
 	var s size
 	s.add(doc, 0)

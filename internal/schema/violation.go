@@ -11,8 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Violation is what is wrong with the arguments: a field as a person writes it (path[0].name; empty for the arguments
-// as a whole) and what it must be. It never holds a value of the arguments, only names from them.
+// Violation is what is wrong with the arguments or the result: a field as a person writes it (path[0].name; empty for the
+// arguments as a whole) and what it must be. Both are one line that can be printed, of at most some 2000 bytes. It never
+// holds a value of what was checked, only names from it.
 type Violation struct {
 	Field   string
 	Message string
@@ -28,6 +29,11 @@ func (v *Violation) Error() string {
 	return v.Field + ": " + v.Message
 }
 
+// violation bounds both texts and shows what can't be printed, such as a mark that turns the direction, as \uXXXX.
+func violation(field, message string) *Violation {
+	return &Violation{Field: printable(clip(field, 300)), Message: printable(clip(message, 1500))}
+}
+
 // finding is a leaf of the library's tree of errors, with what it is sorted by.
 type finding struct {
 	path []string
@@ -39,7 +45,7 @@ type finding struct {
 func explain(i *info, v any, e *jsonschema.ValidationError) *Violation {
 	x := &explainer{info: i, value: v}
 	f := x.best(e)
-	return &Violation{Field: fieldOf(v, f.path), Message: f.text}
+	return violation(fieldOf(v, f.path), f.text)
 }
 
 type explainer struct {

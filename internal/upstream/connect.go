@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,8 +40,10 @@ func (s *Server) connect(d *dial) {
 	killpoint.At("server.connecting")
 	session, err := client.Connect(ctx, s.o.Transport, client.Options{
 		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified, Redact: s.o.Redact,
+		Fallback: s.o.Fallback, Listen: client.Listen{Tools: true},
 	})
 	if err != nil {
+		s.learned(d, client.Info{Steps: client.Steps(err)})
 		s.failed(d, err)
 		return
 	}
@@ -57,7 +60,12 @@ func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, to
 		Capabilities: bounded(info.Capabilities), ServerInfo: bounded(info.ServerInfo), DurationMs: took.Milliseconds(),
 	})
 	s.stale.Store(false)
+	listing := time.Now()
 	err := s.list(ctx, session)
+	if mcp.Member(info.Capabilities, "tools") != nil { // else nobody was asked
+		info.Steps = append(slices.Clip(info.Steps), client.Step{What: mcp.MethodListTools, Took: time.Since(listing), Result: outcome(err)})
+	}
+	s.learned(d, info)
 	killpoint.At("server.listed")
 	switch {
 	case err != nil && !s.everListed():
@@ -71,6 +79,21 @@ func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, to
 	}
 	_ = session.Close()
 	s.failed(d, err)
+}
+
+// learned keeps what a dial found out, for Status.
+func (s *Server) learned(d *dial, info client.Info) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.info = info
+}
+
+// outcome is the result of a step.
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return reason(err)
 }
 
 // bounded leaves out what would be too much for an event.

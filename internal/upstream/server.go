@@ -19,11 +19,12 @@ import (
 type Options struct {
 	Name         string
 	Transport    transport.Transport
-	Kind         string             // stdio, http or local: what events call the transport
-	Info         mcp.Implementation // who we say we are
-	StartTimeout time.Duration      // from dialling to the last page of tools; default 30 s
-	Slots        chan struct{}      // how many servers of its kind start at once; nil: no bound
-	OnTools      func([]mcp.Tool)   // called after each listing, never twice at once
+	Fallback     transport.Transport // for a server that is too old for Transport; nil: there is no other way
+	Kind         string              // stdio, http or local: what events call the transport
+	Info         mcp.Implementation  // who we say we are
+	StartTimeout time.Duration       // from dialling to the last page of tools; default 30 s
+	Slots        chan struct{}       // how many servers of its kind start at once; nil: no bound
+	OnTools      func([]mcp.Tool)    // called after each listing, never twice at once
 	Record       func(...event.Data)
 	Redact       func([]byte) []byte // takes secrets out of what the server says, before it is cut; nil: none are known
 }
@@ -66,6 +67,7 @@ type dial struct {
 	done chan struct{}
 	err  error
 	took time.Duration
+	info client.Info // with all steps, the listing too, also where that failed
 }
 
 // New makes a Server that isn't dialled yet. ctx is its life: when it ends, so does the server.
@@ -183,8 +185,9 @@ type Status struct {
 	State State
 	Err   error         // why the last dial failed
 	Took  time.Duration // what the last dial took, from the start to the last page of tools
-	Info  client.Info
+	Info  client.Info   // with the steps of the last dial, to the last page of tools; also of one that failed
 	transport.Description
+	Dropped []client.Dropped // what the last listing brought and can't be offered
 }
 
 // Status tells how the server fares now.
@@ -192,7 +195,7 @@ func (s *Server) Status() Status {
 	s.mu.Lock()
 	session, st := s.session, Status{State: s.state}
 	if s.dial != nil && s.state != Starting {
-		st.Err, st.Took = s.dial.err, s.dial.took
+		st.Err, st.Took, st.Info = s.dial.err, s.dial.took, s.dial.info
 	}
 	s.mu.Unlock()
 	if d, ok := errors.AsType[interface {
@@ -202,7 +205,7 @@ func (s *Server) Status() Status {
 		st.Description = d.Describe()
 	}
 	if session != nil {
-		st.Info, st.Description = session.Info(), session.Describe()
+		st.Description, st.Dropped = session.Describe(), session.Dropped()
 	}
 	return st
 }

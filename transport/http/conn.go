@@ -29,6 +29,7 @@ type conn struct {
 	release  func() // drops idle connections; nil if the client isn't ours
 	template *nethttp.Request
 	header   nethttp.Header
+	pace     pace
 
 	life      context.Context // of all that runs here; Close ends it
 	end       context.CancelFunc
@@ -36,20 +37,30 @@ type conn struct {
 	lingers   atomic.Bool  // the server keeps streams open after their answer
 	lingering atomic.Int32 // streams that were left open behind their answer
 	closing   sync.Once
+	inbox     chan received // from the standalone stream to Receive
+	listens   atomic.Bool   // a standalone stream was opened
+	elsewhere elsewhere
 
-	mu      sync.Mutex
-	closed  bool
-	running int
-	drained chan struct{} // closed when closed and running is 0
+	mu        sync.Mutex
+	closed    bool
+	running   int
+	drained   chan struct{} // closed when closed and running is 0
+	unasked   *standalone   // the newest; nil: none was opened
+	unaskedIs string        // how it fares
 }
 
 var (
 	_ transport.Conn = (*conn)(nil)
 	_ mcp.Handler    = (*conn)(nil)
+
+	_ transport.Describer = (*conn)(nil)
 )
 
 // Send posts a notification or an answer. Any status of success means that the server has it; other statuses come as
 // *transport.StatusError, or as transport.ErrSessionExpired. Requests are refused: they go through Handle.
+//
+// Once the server has taken notifications/initialized of a legacy revision, its standalone stream is opened, for which
+// Send waits 250 ms at most. It doesn't fail if there is none; Describe says what became of it.
 func (c *conn) Send(ctx context.Context, m *mcp.Message) error {
 	if m.IsRequest() {
 		return fmt.Errorf("%w: a request over HTTP is answered by Handle", transport.ErrNotSent)
@@ -58,20 +69,32 @@ func (c *conn) Send(ctx context.Context, m *mcp.Message) error {
 	if err != nil {
 		return err
 	}
-	defer x.finish()
 	var mirror mcp.Mirror
 	if m.Mirror != nil {
 		mirror = *m.Mirror
 	} else {
 		_, mirror.Revision = c.session.get()
 	}
-	return x.tell(m, mirror)
+	err = x.tell(m, mirror)
+	x.finish()
+	if err == nil && m.Method == mcp.NotifyInitialized && mirror.Revision < mcp.Revision20260728 {
+		c.session.speaks(mirror.Revision)
+		c.listenUnasked(ctx, mirror.Revision)
+	}
+	return err
 }
 
-// Receive blocks until Close and then returns io.EOF, or until ctx ends: what a server sends without being asked comes
-// on the standalone GET stream, which isn't opened yet.
+// Receive returns what the server sends on its standalone stream: requests, which want an answer by Send, and
+// notifications. A message that can't be read but names a call or a method comes as *transport.Broken. The stream isn't
+// read on until its message is taken. Without such a stream, and when it is lost, Receive blocks until Close and then
+// returns io.EOF, or until ctx ends.
 func (c *conn) Receive(ctx context.Context) (*mcp.Message, error) {
+	if c.life.Err() != nil {
+		return nil, io.EOF
+	}
 	select {
+	case r := <-c.inbox:
+		return r.message, r.err
 	case <-c.life.Done():
 		return nil, io.EOF
 	case <-ctx.Done():

@@ -1,7 +1,10 @@
 // Package http carries MCP over Streamable HTTP in both eras: each message is a POST, and its answer is one JSON object
-// or a stream of events. This is the client end.
+// or a stream of events. This is the client end, over TCP or a Unix socket.
 //
-// It knows no revision: what a request repeats in headers comes with it (mcp.Mirror). It keeps the session id that a
-// legacy server gives, nothing else. It never sends a message a second time, follows no redirect to another host, asks
-// for no authorization, and doesn't open the standalone GET stream nor resume a stream that was cut.
+// In the legacy era it also reads the standalone stream of what a server sends unasked, and resumes by GET a stream that
+// ended before its answer, if the server gave its events ids. It keeps the session id that a legacy server gives.
+//
+// It never sends a message a second time, follows no redirect to another host, asks for no authorization (Options.Client
+// may), and makes no handshake anew. Which revision is spoken comes with the messages (mcp.Mirror), as does what they
+// repeat in headers.
 package http

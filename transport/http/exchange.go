@@ -3,14 +3,14 @@ package http
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	nethttp "net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync/atomic"
 
+	"github.com/usher-mcp/usher/internal/dial"
+	"github.com/usher-mcp/usher/internal/eventstream"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -25,7 +25,8 @@ type exchange struct {
 
 	session string
 	res     *nethttp.Response
-	stream  *events // what is left to read after the answer; nil: nothing
+	stream  *eventstream.Reader      // what is left to read after the answer; nil: nothing
+	other   atomic.Pointer[received] // the answer that came on another stream
 
 	// A RoundTripper that says it looks for a connection, and never that it has one, can't have written anything.
 	looked, found atomic.Bool
@@ -67,7 +68,7 @@ func (x *exchange) finish() {
 		_ = x.res.Body.Close()
 	}
 	if x.stream != nil {
-		x.stream.close()
+		x.stream.Close()
 	}
 	x.conn.leave()
 }
@@ -120,9 +121,7 @@ func (x *exchange) tell(m *mcp.Message, mirror mcp.Mirror) error {
 // explain says why something failed: the caller gave up, Close was called, or the network's own reason. The URL that
 // net/http puts into its errors is left out, for it may hold a key.
 func (x *exchange) explain(doing string, err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
+	err = dial.WithoutURL(err)
 	switch cause := context.Cause(x.ctx); {
 	case x.caller.Err() != nil:
 		err = ended(x.caller)

@@ -29,6 +29,9 @@ var errTooLarge error = fault.New(fault.TooLarge, "an answer of the server is lo
 // order; what the server asks goes to p.Request in a goroutine of its own, and what p says is posted back. Handle
 // returns when none of these calls runs any more. When ctx ends, the HTTP request is closed.
 //
+// A stream of a legacy server that ends before the answer is resumed where its events have ids, at most 5 times in a row
+// without anything new; no event is passed on twice. An answer on the standalone stream is as good.
+//
 // Errors, by what they wrap: transport.ErrNotSent if nothing was written; transport.ErrSessionExpired, and the session
 // is forgotten; *transport.Broken if an answer came that can't be used; *transport.StatusError if the HTTP answer was
 // no MCP answer; ErrCut; ctx.Err().
@@ -47,11 +50,18 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mcp.M
 	if mirror.Revision != "" {
 		c.session.speaks(mirror.Revision)
 	}
+	if c.listens.Load() && mirror.Revision < mcp.Revision20260728 {
+		c.elsewhere.add(req.ID, x)
+		defer c.elsewhere.remove(req.ID, x)
+	}
 	answer, err := x.ask(req, mirror, p)
-	if err != nil || x.stream == nil {
-		x.finish()
-	} else {
+	if err == nil && x.stream != nil {
 		x.linger()
+		return answer, nil
+	}
+	x.finish()
+	if other := x.other.Load(); err != nil && other != nil {
+		return other.message, other.err
 	}
 	return answer, err
 }

@@ -6,15 +6,19 @@ import (
 	nethttp "net/http"
 	"strings"
 
+	"github.com/usher-mcp/usher/internal/dial"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
 
-// ownHeaders are those that a user's configuration can't set, because the protocol or HTTP does. Read only.
-var ownHeaders = map[string]bool{
-	"Accept": true, "Content-Type": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true,
-	"Trailer": true, "Upgrade": true, "Expect": true, "Last-Event-Id": true,
-	mcp.HeaderSession: true, mcp.HeaderRevision: true, mcp.HeaderMethod: true, mcp.HeaderName: true,
+// isOwn tells headers that a user's configuration can't set, because the protocol does.
+func isOwn(name string) bool {
+	switch name {
+	case "Accept", "Content-Type", "Last-Event-Id",
+		mcp.HeaderSession, mcp.HeaderRevision, mcp.HeaderMethod, mcp.HeaderName:
+		return true
+	}
+	return false
 }
 
 // headers makes the headers of one request. Its map is new; the slices of the headers that all requests share are not.
@@ -38,7 +42,7 @@ func (c *conn) headers(mirror mcp.Mirror, session string) (nethttp.Header, error
 		h[mcp.HeaderName] = []string{encodeValue(mirror.Name)}
 	}
 	for _, p := range mirror.Params {
-		if !isToken(p.Name) {
+		if !dial.IsToken(p.Name) {
 			return nil, fmt.Errorf("%w: %q can't be part of a header's name", transport.ErrNotSent, p.Name)
 		}
 		h[nethttp.CanonicalHeaderKey(mcp.HeaderParam+p.Name)] = []string{encodeValue(p.Value)}
@@ -75,29 +79,6 @@ func isPlain(s string) bool {
 func isVisible(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x21 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isFieldValue is RFC 9110, section 5.5, with what net/http lets through: bytes above ASCII.
-func isFieldValue(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// isToken is RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
 			return false
 		}
 	}

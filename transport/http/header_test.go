@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/usher-mcp/usher/internal/dial"
 	"github.com/usher-mcp/usher/mcp"
 )
 
@@ -42,7 +43,7 @@ func FuzzEncodeValue(f *testing.F) {
 	f.Add(" \x00ü")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := encodeValue(s)
-		if !isFieldValue(got) || strings.Trim(got, " \t") != got {
+		if !dial.IsFieldValue(got) || strings.Trim(got, " \t") != got {
 			t.Fatalf("%q can't be a header's value", got)
 		}
 		if in, ok := strings.CutPrefix(got, encodedPrefix); ok && strings.HasSuffix(in, encodedSuffix) {

@@ -18,21 +18,48 @@ const (
 	maxLinger  = 16 // streams of one connection; further ones are closed at once
 )
 
-// follow reads a stream of events up to the answer. After it, x.stream is what is left of the stream.
+// follow reads a stream of events up to the answer, over several connections if need be. After it, x.stream is what is
+// left of the stream.
 func (x *exchange) follow(id mcp.ID, revision string, p mcp.Peer) (*mcp.Message, error) {
-	x.stream = newEvents(x.res.Body, mcp.MaxMessage)
+	var t track
+	x.stream = t.open(x.res.Body)
 	q := questions{exchange: x, peer: p, revision: revision}
 	defer q.stop()
-	var stray error // of an event that could be anything, perhaps the answer
 	for {
-		e, err := x.stream.next()
-		if err != nil {
-			return nil, x.cut(id, err, stray)
+		m, err := x.read(id, &t, &q)
+		end, ok := errors.AsType[*unfinished](err)
+		if !ok {
+			return m, err
 		}
-		if e.name != "" && e.name != "message" {
+		if !x.mayResume(&t, revision, end.err, end.stray) {
+			return nil, x.cut(id, end.err, end.stray)
+		}
+		if err := x.resume(&t, revision); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unfinished is the end of a connection that came before the answer.
+type unfinished struct {
+	err   error // of the reader
+	stray error // of an event that could be anything, perhaps the answer; nil: there was none
+}
+
+func (u *unfinished) Error() string { return u.err.Error() }
+
+// read reads one connection of a stream up to the answer, or to an *unfinished.
+func (x *exchange) read(id mcp.ID, t *track, q *questions) (*mcp.Message, error) {
+	var stray error
+	for {
+		e, err := t.next(x.stream)
+		if err != nil {
+			return nil, &unfinished{err, stray}
+		}
+		if e.Name != "" && e.Name != "message" {
 			continue
 		}
-		m, err := mcp.Parse(e.data)
+		m, err := mcp.Parse(e.Data)
 		switch {
 		case err != nil && (m == nil || m.ID == "" && m.Method == ""):
 			stray = err
@@ -42,7 +69,7 @@ func (x *exchange) follow(id mcp.ID, revision string, p mcp.Peer) (*mcp.Message,
 			q.refuse(m.ID, err)
 		case err != nil: // a notification that nobody can read
 		case m.IsNotification():
-			p.Notify(x.caller, m)
+			q.peer.Notify(x.caller, m)
 		case m.IsRequest():
 			q.ask(m)
 		default:
@@ -56,7 +83,7 @@ func (x *exchange) cut(id mcp.ID, err, stray error) error {
 	switch {
 	case errors.Is(err, errEventTooLarge):
 		return broken(id, err)
-	case err != io.EOF:
+	case err != io.EOF, x.ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ErrCut, x.explain("reading it", err))
 	case stray != nil:
 		return &transport.Broken{Message: &mcp.Message{ID: id}, Reason: stray}
@@ -68,7 +95,7 @@ func (x *exchange) cut(id mcp.ID, err, stray error) error {
 // connection with it; servers often end it a moment after the answer. The caller's context no longer matters.
 func (x *exchange) linger() {
 	c := x.conn
-	if x.stream.err == io.EOF || c.lingering.Load() >= maxLinger {
+	if x.stream.Ended() || c.lingering.Load() >= maxLinger {
 		x.finish()
 		return
 	}
@@ -81,7 +108,7 @@ func (x *exchange) linger() {
 		defer c.lingering.Add(-1)
 		timer := time.AfterFunc(lingerWait, func() { x.cancel(nil) })
 		defer timer.Stop()
-		if x.stream.drain(maxRest) {
+		if x.stream.Drain(maxRest) {
 			c.lingers.Store(false)
 		}
 	}()

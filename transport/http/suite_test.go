@@ -62,6 +62,22 @@ func TestSuite(t *testing.T) {
 	})
 }
 
+func TestBrokenSuite(t *testing.T) {
+	t.Run("HTTP/1.1", func(t *testing.T) {
+		transporttest.RunBroken(t, func(t *testing.T, h mcp.Handler) (transport.Transport, *transporttest.Proxy) {
+			p := transporttest.NewProxy(t, "tcp", serve(t, eventServer(h)).Listener.Addr().String(), nil)
+			return newTransport(t, Options{URL: "http://" + p.Addr}), p
+		})
+	})
+	t.Run("HTTP/2", func(t *testing.T) {
+		transporttest.RunBroken(t, func(t *testing.T, h mcp.Handler) (transport.Transport, *transporttest.Proxy) {
+			s, client := serveHTTP2(t, eventServer(h))
+			p := transporttest.NewProxy(t, "tcp", s.Listener.Addr().String(), nil)
+			return newTransport(t, Options{URL: "https://" + p.Addr, Client: client}), p
+		})
+	})
+}
+
 // warmed makes one call before it hands a connection out, as every client's handshake does. net/http makes a TLS
 // connection for each of the calls that find none, however many, even if all of them then share one.
 type warmed struct{ transport.Transport }

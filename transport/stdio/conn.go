@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/usher-mcp/usher/internal/duplex"
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
@@ -63,18 +64,18 @@ func (c *conn) Receive(ctx context.Context) (*mcp.Message, error) {
 			break
 		}
 		switch {
-		case f.reason != nil && f.m != nil && f.m.ID != "":
-			return nil, &transport.Broken{Message: &mcp.Message{ID: f.m.ID, Method: f.m.Method}, Reason: f.reason}
-		case f.reason != nil:
-			c.strays.add(f.line)
-		case f.m != nil:
-			return f.m, nil
+		case f.Reason != nil && f.Message != nil && f.Message.ID != "":
+			return nil, &transport.Broken{Message: &mcp.Message{ID: f.Message.ID, Method: f.Message.Method}, Reason: f.Reason}
+		case f.Reason != nil:
+			c.strays.add(f.Raw)
+		case f.Message != nil:
+			return f.Message, nil
 		}
 	}
 	return nil, c.end
 }
 
-func (c *conn) read(ctx context.Context) (frame, error) {
+func (c *conn) read(ctx context.Context) (duplex.Frame, error) {
 	if c.in.ready() {
 		return c.in.next()
 	}

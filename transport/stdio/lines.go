@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/usher-mcp/usher/internal/duplex"
 )
 
 const (
@@ -25,7 +27,7 @@ type lines struct {
 // overlong is what is left of a line that was too long to keep.
 type overlong struct {
 	sample []byte
-	scan   scanner
+	scan   duplex.Scanner
 }
 
 func newLines(r io.Reader, limit int) *lines {
@@ -101,7 +103,7 @@ func (o *overlong) take(b []byte) {
 	if missing := redactSize - len(o.sample); missing > 0 {
 		o.sample = append(o.sample, b[:min(missing, len(b))]...)
 	}
-	o.scan.write(b)
+	o.scan.Write(b)
 }
 
 func withoutCR(b []byte) []byte {

@@ -78,17 +78,17 @@ func FuzzFrames(f *testing.F) {
 			return
 		}
 		cut, err := newFrames(iotest.OneByteReader(bytes.NewReader(b)), 1).next()
-		if err != nil || cut.reason == nil {
+		if err != nil || cut.Reason == nil {
 			t.Fatalf("an overlong line came as %+v, %v", cut, err)
 		}
-		if whole.m == nil || whole.reason != nil || bytes.Contains(b, []byte(`\`)) {
+		if whole.Message == nil || whole.Reason != nil || bytes.Contains(b, []byte(`\`)) {
 			return // which of its parts count is open, or a key has escapes
 		}
-		if whole.m.ID == "" && whole.m.Method == "" {
+		if whole.Message.ID == "" && whole.Message.Method == "" {
 			return // it names no call
 		}
-		if cut.m == nil || cut.m.ID != whole.m.ID || cut.m.Method != whole.m.Method {
-			t.Fatalf("%s: told %+v when cut, %+v when not", b, cut.m, whole.m)
+		if cut.Message == nil || cut.Message.ID != whole.Message.ID || cut.Message.Method != whole.Message.Method {
+			t.Fatalf("%s: told %+v when cut, %+v when not", b, cut.Message, whole.Message)
 		}
 	})
 }
@@ -110,12 +110,12 @@ func TestOverlongTells(t *testing.T) {
 		`}}{"id":7}`:                                                ``,
 	} {
 		f, err := newFrames(strings.NewReader(in), 4).next()
-		if err != nil || f.reason == nil {
+		if err != nil || f.Reason == nil {
 			t.Fatalf("%s: %+v, %v", in, f, err)
 		}
 		got := ""
-		if f.m != nil {
-			got = string(f.m.ID) + " " + f.m.Method
+		if f.Message != nil {
+			got = string(f.Message.ID) + " " + f.Message.Method
 		}
 		if got != want {
 			t.Errorf("%s: told %q, want %q", in, got, want)
@@ -126,7 +126,7 @@ func TestOverlongTells(t *testing.T) {
 func TestReadErrorIsKept(t *testing.T) {
 	broken := errors.New("broken")
 	f := newFrames(io.MultiReader(strings.NewReader("7\nhalf"), iotest.ErrReader(broken)), 100)
-	if first, err := f.next(); err != nil || first.reason == nil {
+	if first, err := f.next(); err != nil || first.Reason == nil {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if _, err := f.next(); err != broken {
@@ -135,12 +135,13 @@ func TestReadErrorIsKept(t *testing.T) {
 }
 
 func TestBatchIsBounded(t *testing.T) {
+	const maxBatch = 1000 // of duplex.Parse
 	one := `{"jsonrpc":"2.0","method":"a"}`
 	f := newFrames(strings.NewReader("["+one+strings.Repeat(","+one, 2*maxBatch)+"]"), 1<<20)
 	n := 0
 	for next, err := f.next(); err == nil; next, err = f.next() {
-		if n++; next.reason != nil && n <= maxBatch {
-			t.Fatalf("message %d: %v", n, next.reason)
+		if n++; next.Reason != nil && n <= maxBatch {
+			t.Fatalf("message %d: %v", n, next.Reason)
 		}
 	}
 	if n != maxBatch+1 {
@@ -194,7 +195,7 @@ func TestSampleOfAnOverlongLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := strays{redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(secret), []byte("[redacted:1]")) }}
-		s.add(f.line)
+		s.add(f.Raw)
 		if _, sample := s.seen(); strings.Contains(sample, "SECRET") {
 			t.Fatalf("the sample ends in %q", sample[max(0, len(sample)-30):])
 		}

@@ -62,6 +62,8 @@ func beServer(mode string) int {
 		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/test"}`)
 		untilTerm()
 		return 0
+	case "bridge": // to an address
+		return bridge(os.Getenv(sayVar))
 	case "mute": // closes stdout and stays
 		_ = os.Stdout.Close()
 		untilTerm()

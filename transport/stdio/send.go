@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/usher-mcp/usher/internal/duplex"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -31,7 +32,7 @@ func (c *conn) Send(ctx context.Context, m *mcp.Message) error {
 	}()
 	*buf = append(m.AppendTo((*buf)[:0]), '\n')
 	if len(*buf) > mcp.MaxMessage {
-		return notSent(new(tooLong))
+		return notSent(duplex.ErrTooLong)
 	}
 	select {
 	case c.turn <- struct{}{}:

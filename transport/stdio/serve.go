@@ -2,33 +2,16 @@ package stdio
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"sync"
 	"time"
 
+	"github.com/usher-mcp/usher/internal/duplex"
 	"github.com/usher-mcp/usher/mcp"
 )
 
-const (
-	// maxRunning is how many requests run at once; the others wait, and can be cancelled meanwhile. One that has asked
-	// its peer doesn't count any more, since the answer has to be read.
-	maxRunning = 256
-	// maxCalls bounds what runs or waits in all; a request beyond it is refused, a notification dropped.
-	maxCalls = 4096
-	// maxAsks bounds the questions to the peer that wait for an answer.
-	maxAsks = 1024
-
-	// lastAnswers is how long running requests may go on after the end of the input. A script that writes its
-	// requests and closes wants their answers.
-	lastAnswers = 5 * time.Second
-	// endGrace is how long requests may take to end when cancelled, and the output to take the last bytes.
-	endGrace = time.Second
-
-	// methodListen is a request that ends only when it is cancelled.
-	methodListen = "subscriptions/listen"
-)
+// lastAnswers is how long running requests may go on after the end of the input. A script that writes its requests and
+// closes wants their answers.
+const lastAnswers = 5 * time.Second
 
 // Serve reads messages from in, lets h answer the requests, each in its own goroutine, and writes to out, until in ends
 // (nil), ctx ends (its cause), or one of both fails.
@@ -36,120 +19,36 @@ const (
 // Notifications are handled in order, and before the requests behind them begin; one that asks its peer no longer holds
 // those up. notifications/cancelled ends the context of its request, which then gets no answer; it isn't handed to h. A
 // panic of h is answered with mcp.CodeInternal, an error of h as the fault it is. The Peer of a request is mute after
-// the answer; that of a notification lives as long as the connection.
+// the answer; that of a notification lives as long as the connection. Requests beyond what may wait at once, in number
+// or in bytes, are refused.
 //
 // After the end of in, requests have five seconds to be answered. In every case Serve has ended all it started when it
 // returns, but for a handler that ignores its context, and a read or write under way on a stream without deadlines.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h mcp.Handler) error {
-	return serve(ctx, in, out, h, lastAnswers)
+	return duplex.Serve(ctx, &source{newFrames(in, mcp.MaxMessage), in}, sink{out}, h, lastAnswers)
 }
 
-func serve(ctx context.Context, in io.Reader, out io.Writer, h mcp.Handler, patience time.Duration) error {
-	s := newServer(ctx, h)
-	defer s.cancel(nil)
-	go s.box.run(out)
-	ended := make(chan error, 1)
-	go func() { ended <- s.read(in) }()
+// source is standard input as duplex reads it.
+type source struct {
+	frames *frames
+	stream io.Reader
+}
 
-	var err error
-	select {
-	case err = <-ended:
-		s.finishCalls(patience)
-		ended <- err
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-s.box.done:
-	}
-	if failed := s.end(out); failed != nil {
-		err = errors.Join(err, failed)
-	}
-	if expire(readDeadline(in)) {
-		<-ended
-	}
+// sink is standard output as duplex writes to it.
+type sink struct{ stream io.Writer }
+
+var (
+	_ duplex.Source = (*source)(nil)
+	_ duplex.Sink   = sink{}
+)
+
+func (s *source) Next() (duplex.Frame, error) { return s.frames.next() }
+
+func (s *source) Stop() bool { return expire(readDeadline(s.stream)) }
+
+func (s sink) Write(b *duplex.Batch) error {
+	_, err := s.stream.Write(b.Lines())
 	return err
 }
 
-type server struct {
-	h      mcp.Handler
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	box    *outbox
-	slots  chan struct{} // one for each running call
-
-	mu      sync.Mutex
-	calls   map[mcp.ID]*call
-	pending int // calls and notifications that run or wait; guarded by mu
-	asks    map[mcp.ID]chan *mcp.Message
-	asked   int64          // for ids
-	deaf    bool           // nothing comes in any more
-	ending  bool           // no call begins any more
-	active  sync.WaitGroup // calls and notifications
-
-	before <-chan struct{} // the last notification is done; the reader's alone
-}
-
-func newServer(ctx context.Context, h mcp.Handler) *server {
-	s := &server{
-		h:     h,
-		box:   newOutbox(),
-		slots: make(chan struct{}, maxRunning),
-		calls: make(map[mcp.ID]*call),
-		asks:  make(map[mcp.ID]chan *mcp.Message),
-	}
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	return s
-}
-
-// finishCalls lets what runs go on for a while.
-func (s *server) finishCalls(patience time.Duration) {
-	s.mu.Lock()
-	s.deaf = true
-	for id, answer := range s.asks {
-		delete(s.asks, id)
-		close(answer)
-	}
-	for _, c := range s.calls {
-		if c.req.Method == methodListen {
-			c.cancel()
-		}
-	}
-	s.mu.Unlock()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-s.idle():
-	case <-timer.C:
-	case <-s.ctx.Done():
-	case <-s.box.done:
-	}
-}
-
-// idle is closed when nothing runs. Nothing can begin after it was called.
-func (s *server) idle() <-chan struct{} {
-	s.mu.Lock()
-	s.ending = true
-	s.mu.Unlock()
-	idle := make(chan struct{})
-	go func() {
-		s.active.Wait()
-		close(idle)
-	}()
-	return idle
-}
-
-// end cancels what runs and writes what is left.
-func (s *server) end(out io.Writer) error {
-	s.cancel(errors.New("the connection has ended"))
-	idle := s.idle()
-	orderly := within(idle, endGrace)
-	s.box.close()
-	if !within(s.box.done, endGrace) && expire(writeDeadline(out)) {
-		<-s.box.done
-	}
-	if !orderly && !within(idle, endGrace) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return fmt.Errorf("%d requests ignore that they were cancelled", len(s.calls))
-	}
-	return s.box.failure()
-}
+func (s sink) Stop() bool { return expire(writeDeadline(s.stream)) }

@@ -31,6 +31,8 @@ func Run(t *testing.T, connect func(t *testing.T, h mcp.Handler) transport.Trans
 		"receive and context": testReceiveContext,
 		"send and context":    testSendContext,
 		"independence":        testIndependence,
+		"10,000 messages":     testMany,
+		"backpressure":        testBackpressure,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, connect(t, Echo())) })
 	}

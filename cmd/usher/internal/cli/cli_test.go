@@ -11,7 +11,7 @@ import (
 
 // TestMain lets the test binary be usher itself, its watchdog included.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"usher": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){"usher": func() { os.Exit(Main()) }, "oddserver": oddServer})
 }
 
 // N3: each command as a person types it, with its exit code and its hint.
@@ -41,6 +41,10 @@ func TestScripts(t *testing.T) {
 			"stop":    stop,
 			"told":    told,
 			"flip":    flip,
+			"kill":    kill,
+			"expand":  expand,
+			"mask":    mask,
+			"mode":    mode,
 		},
 	})
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/usher-mcp/usher"
 )
 
 // exits CODE COMMAND…: runs a command that must end with this exit code.
@@ -79,7 +81,8 @@ type serverKey struct{}
 
 func theServer(ts *testscript.TestScript) *server { return ts.Value(serverKey{}).(*server) }
 
-// running COMMAND…: starts `usher serve --json` with these arguments and waits until it listens; its address is $URL.
+// running COMMAND…: starts `usher serve --json` with these arguments and waits until it listens; its addresses are $URL,
+// $WS, $SSE and $GRPC.
 func running(ts *testscript.TestScript, neg bool, args []string) {
 	s := theServer(ts)
 	s.cmd = exec.Command("usher", append([]string{"serve", "--json"}, args...)...)
@@ -102,11 +105,13 @@ func running(ts *testscript.TestScript, neg bool, args []string) {
 		_ = s.cmd.Wait()
 		ts.Fatalf("usher serve ended: %s", s.stderr.String())
 	}
-	var said struct{ URL string }
+	said := map[string]string{}
 	ts.Check(json.Unmarshal(first, &said))
-	s.url = said.URL
-	ts.Setenv("URL", said.URL)
-	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(said.URL, "http://"), endpoint))
+	s.url = said["url"]
+	for key, url := range said {
+		ts.Setenv(strings.ToUpper(key), url)
+	}
+	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), pathHTTP))
 }
 
 // post JSON HEADER=VALUE…: sends a message; the answer is in the file "answer", a session that it began in $SESSION.
@@ -138,6 +143,43 @@ func stop(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.stderr.String()), 0o600))
 	if err != nil {
 		ts.Fatalf("usher serve ended with %v: %s", err, s.stderr.String())
+	}
+}
+
+// kill: kills the server.
+func kill(ts *testscript.TestScript, neg bool, args []string) {
+	s := theServer(ts)
+	ts.Check(s.cmd.Process.Kill())
+	_ = s.cmd.Wait()
+}
+
+// expand FILE: puts variables of the script in place of $NAME.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+var (
+	durations = regexp.MustCompile(` [0-9]+ ms`)
+	steps     = regexp.MustCompile(` *[0-9]+\.[0-9] ms`) // in a column
+	ports     = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+)
+
+// mask FILE: puts marks in place of what is different each time: durations, ports, the
+// script's folder, the version.
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	text := strings.NewReplacer(ts.Getenv("WORK"), "WORK", usher.Version, "VERSION").Replace(ts.ReadFile(args[0]))
+	text = steps.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)-4) + "N ms" })
+	text = ports.ReplaceAllString(durations.ReplaceAllString(text, " N ms"), "127.0.0.1:PORT")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// mode FILE OCTAL: wants a file to have this mode.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	info, err := os.Lstat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := strconv.FormatUint(uint64(info.Mode().Perm()), 8); got != args[1] {
+		ts.Fatalf("%s has mode %s", args[0], got)
 	}
 }
 

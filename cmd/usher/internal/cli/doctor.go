@@ -18,7 +18,11 @@ func (a *app) doctor() *cobra.Command {
 		Use: "doctor [SERVER]", Short: "Check the configuration, the log and each server",
 		Long: `Check all that usher needs: the configuration, the folder of the log, and each server, which
 is started for it. The exit code is 0 only when all is well. Rules that match no tool are
-warnings: they don't change the exit code.`,
+warnings: they don't change the exit code.
+
+With a SERVER it tells all of that one: by which transport it is reached and why, how long
+each step took, what it declares, and what is wrong with its tools.`,
+		Example:           "  usher doctor\n  usher doctor jira\n  usher doctor jira --json",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeOneServer,
 		RunE: a.run(func(ctx context.Context, args []string) error {
@@ -83,6 +87,8 @@ type serverHealth struct {
 	Error       string   `json:"error,omitempty"`
 	Stderr      string   `json:"stderr,omitempty"`
 	Hints       []string `json:"hints,omitempty"`
+
+	Depth *depth `json:"depth,omitempty"` // of the one server that was asked for
 }
 
 // worst keeps the first code: the configuration comes before the log, and the log before the servers.
@@ -154,14 +160,17 @@ func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error
 		for _, s := range h.Servers() {
 			status[s.Name] = s
 		}
-		for _, s := range c.Servers {
-			if d.only == "" || s.Name == d.only {
-				d.add(healthOf(s, status[s.Name]))
-			}
-		}
 		tools, err := allTools(h, "usher doctor")
 		if err != nil {
 			return err
+		}
+		for _, s := range c.Servers {
+			switch {
+			case d.only == "":
+				d.add(healthOf(s, status[s.Name]))
+			case s.Name == d.only:
+				d.add(a.deepHealthOf(s, status[s.Name], tools))
+			}
 		}
 		d.Config.Warnings = surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), d.only)
 		return nil

@@ -18,7 +18,10 @@ func (a *app) showDiagnosis(d *diagnosis) error {
 	a.showConfig(d.Config)
 	a.showLog(d.Log)
 	for _, s := range d.Servers {
-		a.showServer(s, d.verbose)
+		a.showServer(s, d.verbose || s.Depth != nil)
+		if s.Depth != nil {
+			a.showDepth(s)
+		}
 	}
 	verdict := a.out.paint(green, "all is well")
 	if n := len(d.Config.Warnings); n > 0 {

@@ -19,11 +19,17 @@ func healthOf(c config.Server, s usher.ServerStatus) serverHealth {
 		Name: c.Name, State: s.State, Transport: c.Transport, Target: target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
 		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample,
 	}
+	if s.Fallback {
+		h.Transport = config.TransportSSE
+	}
+	if h.Revision == "" {
+		h.Era = "" // it isn't known
+	}
 	switch {
 	case c.Disabled:
 		h.State = "disabled"
 	case s.State != "up":
-		h.State, h.Error, h.Stderr, h.Era = "down", whole(s.Err), tailOf(s.Stderr), ""
+		h.State, h.Error, h.Stderr = "down", whole(s.Err), tailOf(s.Stderr)
 		h.Hints = hints(c, h.Stderr+"\n"+h.Error)
 	}
 	return h
@@ -31,7 +37,7 @@ func healthOf(c config.Server, s usher.ServerStatus) serverHealth {
 
 // target is what an entry starts or reaches. Arguments may hold secrets, so they are not shown; nor is a URL's query.
 func target(c config.Server) string {
-	if c.Transport != config.TransportHTTP {
+	if c.Transport == config.TransportStdio {
 		return c.Command
 	}
 	u, err := url.Parse(c.URL)

@@ -14,9 +14,20 @@ Fields of a server, under "mcpServers" (or "servers"):
   env           its variables, {"NAME": "value"}
   cwd           its working folder; ~/ is your home
   url           the address of a remote server, in place
-                of command
+                of command: https://…, wss://…,
+                grpcs://host:port, the same without TLS,
+                or unix:///path/to.sock (with the path
+                that is asked for behind a colon:
+                unix:///path/to.sock:/mcp)
   headers       for a remote server, {"Name": "value"}
-  type          stdio or http; seldom needed
+  bearerToken   the token that it wants, in place of an
+                Authorization header
+  tls           for a remote server: "ca", "cert", "key"
+                (PEM files) and "serverName"
+  type          stdio, http, sse, ws or grpc; needed where
+                the url doesn't tell: sse (found by
+                itself, but later), and ws or grpc at a
+                unix socket
   disabled      true: keep the entry, don't start it; also
                 "enabled": false
   startTimeout  until it has answered the first time,

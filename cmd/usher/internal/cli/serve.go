@@ -4,24 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/usher-mcp/usher/config"
-	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/gateway"
 	"github.com/usher-mcp/usher/standard"
 )
 
 const (
-	defaultListen = "127.0.0.1:7391"
-	endpoint      = "/mcp"
-
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	lastAnswers   = 3 * time.Second // for answers that are being written at the end
@@ -29,101 +23,108 @@ const (
 )
 
 func (a *app) serve() *cobra.Command {
-	var listen string
+	var at addresses
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve all tools to agents over HTTP", Args: noArgs,
-		Long: `Serve the tools of all servers and the built-in ones at one address, over Streamable HTTP.
+		Use: "serve", Short: "Serve all tools to agents over HTTP, WebSocket, SSE and gRPC", Args: noArgs,
+		Long: `Serve the tools of all servers and the built-in ones to agents. At the address of --listen
+there are Streamable HTTP (/mcp), WebSocket (/ws) and the HTTP+SSE of 2024-11-05 (/sse);
+gRPC has an address of its own. An address is host:port, or unix:///path for a socket
+that only you can use.
+
 Each call takes the same way as usher call: it is checked, decided and recorded. A call
 that needs a person's word is refused with the command that would allow it, and told here.
 
-There is no authentication in this version, so the address must be this machine's own.`,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.serveHTTP(ctx, listen) }),
+There is no authentication in this version, so an address must be this machine's own.`,
+		Example: "  usher serve\n  usher serve --listen 127.0.0.1:0 --listen-grpc 127.0.0.1:7392\n  usher serve --listen unix:///run/user/1000/usher.sock",
+		RunE:    a.run(func(ctx context.Context, _ []string) error { return a.serveAll(ctx, at) }),
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "`address` to listen on; port 0 takes a free one")
-	a.jsonFlag(cmd, `print {"url":…} to standard output when it listens`)
+	f := cmd.Flags()
+	f.StringVar(&at.http, "listen", defaultListen, "`address` for HTTP; port 0 takes a free one")
+	f.StringVar(&at.ws, "listen-ws", "", "`address` for WebSocket (default that of --listen)")
+	f.StringVar(&at.sse, "listen-sse", "", "`address` for SSE (default that of --listen)")
+	f.StringVar(&at.grpc, "listen-grpc", "", "`address` for gRPC (default: it isn't served)")
+	a.jsonFlag(cmd, `print {"url":…,"ws":…} to standard output when it listens`)
 	return cmd
 }
 
-func (a *app) serveHTTP(ctx context.Context, address string) error {
+func (a *app) serveAll(ctx context.Context, at addresses) error {
 	c, err := a.load()
 	if err != nil {
 		return err
 	}
-	l, err := listenLocal(address)
+	d, err := openDoors(at)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer d.close()
 	w := &watcher{to: a.err, command: a.command()}
 	defer w.close()
 	return a.withHost(ctx, opening{asker: w, notice: w.notice}, func(ctx context.Context, h *standard.Host) error {
-		return a.serveOn(ctx, l, h, c)
+		return a.serveOn(ctx, d, h, c)
 	})
 }
 
-func (a *app) serveOn(ctx context.Context, l net.Listener, h *standard.Host, c *config.Config) error {
+func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config.Config) error {
 	g := gateway.New(h.Host, gateway.Options{})
-	mux := http.NewServeMux()
-	mux.Handle(endpoint, g.HTTP())
-	mux.HandleFunc("/", elsewhere)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout}
-	g.Attach(srv)
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
-
-	url := "http://" + l.Addr().String() + endpoint
+	s := serveDoors(d, g)
+	defer s.stop(g)
 	if a.json {
-		if err := writeJSON(a.out, map[string]string{"url": url}); err != nil {
+		if err := writeJSON(a.out, d.urls()); err != nil {
 			return err
 		}
 	}
 	welcomed := make(chan struct{})
 	go func() {
 		defer close(welcomed)
-		a.welcome(ctx, h, c, url)
+		a.welcome(ctx, h, c, d)
 	}()
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-failed:
+	case err = <-s.failed:
 	}
 	<-welcomed
 	fmt.Fprintln(a.err, a.err.paint(dim, "stopping …"))
-	g.Close()
-	last, cancel := context.WithTimeout(context.Background(), lastAnswers)
-	defer cancel()
-	if srv.Shutdown(last) != nil {
-		_ = srv.Close()
-	}
 	return err
 }
 
-// elsewhere answers whoever takes the wrong path.
-func elsewhere(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "usher is at "+endpoint, http.StatusNotFound)
+// serving are the servers behind the doors.
+type serving struct {
+	servers []*http.Server
+	failed  chan error // has room for all
+	running sync.WaitGroup
 }
 
-// listenLocal listens on an address that only this machine reaches.
-func listenLocal(address string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, usage(fmt.Sprintf("--listen %s is no address with a port", address), "Such as: --listen "+defaultListen)
+func serveDoors(d *doors, g *gateway.Gateway) *serving {
+	s := &serving{failed: make(chan error, len(d.listeners))}
+	handlers := map[string]http.Handler{pathHTTP: g.HTTP(), pathWS: g.WebSocket(), pathSSE: g.SSE()}
+	for _, l := range d.listeners {
+		if l.grpc {
+			s.running.Go(func() { s.failed <- g.ServeGRPC(l) })
+			continue
+		}
+		mux := http.NewServeMux()
+		for _, path := range l.paths {
+			mux.Handle(path, handlers[path])
+		}
+		mux.HandleFunc("/", elsewhere(l.paths))
+		srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout}
+		g.Attach(srv)
+		s.servers = append(s.servers, srv)
+		s.running.Go(func() { s.failed <- srv.Serve(l) })
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage(fmt.Sprintf("--listen %s would let other machines in, and there is no authentication in this version", address),
-			"Use 127.0.0.1 or ::1, and a tunnel such as ssh -L for another machine")
+	return s
+}
+
+// stop ends calls and connections first, since Shutdown would wait for them.
+func (s *serving) stop(g *gateway.Gateway) {
+	g.Close()
+	last, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	for _, srv := range s.servers {
+		if err := srv.Shutdown(last); errors.Is(err, context.DeadlineExceeded) {
+			_ = srv.Close()
+		}
 	}
-	if host == "localhost" {
-		host = "127.0.0.1" // whatever the resolver thinks
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	switch {
-	case err == nil:
-		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &failure{fault.ExitUnavailable, "port " + port + " is taken; maybe by another usher", "Take a free one: " + self + " serve --listen 127.0.0.1:0"}
-	case errors.Is(err, syscall.EACCES):
-		return nil, &failure{fault.ExitUnavailable, "port " + port + " is not yours to take", "Take a free one: " + self + " serve --listen 127.0.0.1:0"}
-	}
-	return nil, usage("can't listen on "+address+": "+strings.TrimPrefix(err.Error(), "listen tcp: "), "Such as: --listen "+defaultListen)
+	s.running.Wait()
 }

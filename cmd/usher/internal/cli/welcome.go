@@ -12,9 +12,13 @@ import (
 )
 
 // welcome is the start screen. It waits for the servers, but not long.
-func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, url string) {
+func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d *doors) {
 	w := a.err
-	fmt.Fprintf(w, "\n  %s %s   %s\n\n", w.paint(bold, "usher"), usher.Version, w.paint(cyan, url))
+	fmt.Fprintf(w, "\n  %s %s\n\n", w.paint(bold, "usher"), usher.Version)
+	for _, e := range d.ends {
+		fmt.Fprintf(w, "  %s %s\n", w.paint(dim, pad(e.name, 9)), w.paint(cyan, e.url)) // unbroken, to be copied
+	}
+	fmt.Fprintln(w)
 	look, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
 	_ = a.ready(look, h.Host) // what isn't there yet is shown as such
@@ -33,7 +37,7 @@ func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, u
 		a.welcomeRow("config", h.ConfigPath, "")
 	}
 	a.welcomeRow("log", absolute(a.journalDir(c)), "")
-	a.connect(url)
+	a.connect(d)
 	fmt.Fprintf(w, "\n  %s\n\n", w.paint(dim, "Ctrl-C stops it"))
 	a.notes(h.Problems)
 	for _, q := range surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), "") {
@@ -105,13 +109,15 @@ func builtins(tools []usher.Tool) string {
 }
 
 // connect says how an agent gets here. What is there to be copied is never broken.
-func (a *app) connect(url string) {
+func (a *app) connect(d *doors) {
 	w := a.err
-	ways := [][2]string{
-		{"Claude Code", "claude mcp add --transport http usher " + url},
-		{"others", `{"mcpServers": {"usher": {"type": "http", "url": "` + url + `"}}}`},
-		{"over stdio", line(a.stdioEntry())},
+	url := d.urls()["url"]
+	entry := `{"mcpServers": {"usher": {"type": "http", "url": "` + url + `"}}}`
+	ways := [][2]string{{"Claude Code", "claude mcp add --transport http usher " + url}, {"others", entry}}
+	if strings.HasPrefix(url, "unix:") { // few clients know sockets
+		ways = [][2]string{{"other usher", strings.Replace(entry, `"usher"`, `"gateway"`, 1)}} // the name usher is reserved
 	}
+	ways = append(ways, [2]string{"over stdio", line(a.stdioEntry())})
 	fmt.Fprintf(w, "\n  %s\n", w.paint(bold, "Connect an agent"))
 	folded := w.width() > 0 && w.width() < roomy
 	for _, way := range ways {
