@@ -6,6 +6,8 @@ import (
 	"net"
 	"runtime"
 	"time"
+
+	"github.com/usher-mcp/usher/bench/internal/turns"
 )
 
 // route is one way through the gateway and the floor that it is compared with.
@@ -33,11 +35,11 @@ func gatewayLatency(w *world) error {
 		}
 		measure := func(s *session) func() (float64, error) {
 			return func() (float64, error) {
-				d, err := latency(s.roundTrip, 1500)
+				d, err := turns.Latency(s.roundTrip, 1500)
 				return float64(d), err
 			}
 		}
-		a, b, ratio, err := interleave(measure(usher), measure(floor))
+		a, b, ratio, err := turns.Interleave(measure(usher), measure(floor))
 		if err != nil {
 			return err
 		}
@@ -61,7 +63,7 @@ func gatewayThroughput(w *world) error {
 			measure := func(all []*session) func() (float64, error) {
 				return func() (float64, error) { return throughput(all, 500*time.Millisecond) }
 			}
-			a, b, ratio, err := interleave(measure(usher), measure(floor))
+			a, b, ratio, err := turns.Interleave(measure(usher), measure(floor))
 			if err != nil {
 				return err
 			}
@@ -105,12 +107,12 @@ func allocations(w *world) error {
 			return err
 		}
 		const n = 2000
-		if _, err := latency(s.roundTrip, n); err != nil { // pools fill
+		if _, err := turns.Latency(s.roundTrip, n); err != nil { // pools fill
 			return err
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := latency(s.roundTrip, n); err != nil {
+		if _, err := turns.Latency(s.roundTrip, n); err != nil {
 			return err
 		}
 		runtime.ReadMemStats(&after)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/bench/internal/turns"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport/local"
 )
@@ -50,7 +51,7 @@ func builtinToolOf(ctx context.Context, s *usher.Session) error {
 		return err
 	}
 	args := json.RawMessage(`{"path":"mcp.config.json","limit":1}`)
-	d, err := latency(func() error {
+	d, err := turns.Latency(func() error {
 		r, err := s.Call(ctx, "local.read_file", args)
 		if err == nil && r.IsError {
 			err = fmt.Errorf("read_file: %s", r.Text())
@@ -78,7 +79,7 @@ func localTransport(ctx context.Context, carried, direct mcp.Handler) error {
 			return float64(time.Since(begun)) / n, nil
 		}
 	}
-	a, b, _, err := interleave(loop(carried), loop(direct))
+	a, b, _, err := turns.Interleave(loop(carried), loop(direct))
 	if err != nil {
 		return err
 	}
@@ -98,13 +99,13 @@ func stdioPathOf(ctx context.Context, s *usher.Session, self string) error {
 	}
 	defer stop()
 	args := json.RawMessage(`{"text":"hello, this is a small argument"}`)
-	a, b, _, err := interleave(
+	a, b, _, err := turns.Interleave(
 		func() (float64, error) {
-			d, err := latency(func() error { _, err := s.Call(ctx, "mcp.stdio.echo", args); return err }, 1500)
+			d, err := turns.Latency(func() error { _, err := s.Call(ctx, "mcp.stdio.echo", args); return err }, 1500)
 			return float64(d), err
 		},
 		func() (float64, error) {
-			d, err := latency(pipe, 1500)
+			d, err := turns.Latency(pipe, 1500)
 			return float64(d), err
 		})
 	if err != nil {

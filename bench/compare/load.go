@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,20 +104,6 @@ func (s *session) read() (sessionID string, err error) {
 	return sessionID, err
 }
 
-// latency returns the median of n calls in a row.
-func latency(call func() error, n int) (time.Duration, error) {
-	took := make([]time.Duration, n)
-	for i := range took {
-		begun := time.Now()
-		if err := call(); err != nil {
-			return 0, err
-		}
-		took[i] = time.Since(begun)
-	}
-	slices.Sort(took)
-	return took[n/2], nil
-}
-
 // throughput returns the calls a second that sessions together get through in the time.
 func throughput(sessions []*session, during time.Duration) (float64, error) {
 	var wg sync.WaitGroup
@@ -144,29 +129,4 @@ func throughput(sessions []*session, during time.Duration) (float64, error) {
 	}
 	wg.Wait()
 	return float64(total) / time.Since(begun).Seconds(), failed
-}
-
-// rounds is how often each pair takes turns.
-const rounds = 7
-
-// interleave runs both by turns, and returns the medians and the median of the ratios a/b.
-func interleave(a, b func() (float64, error)) (medianA, medianB, ratio float64, err error) {
-	var as, bs, ratios []float64
-	for range rounds {
-		x, err := a()
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		y, err := b()
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		as, bs, ratios = append(as, x), append(bs, y), append(ratios, x/y)
-	}
-	return median(as), median(bs), median(ratios), nil
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,17 @@ func (h *home) usher(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// serve starts `usher serve` and returns its URL. It is ended with a signal, and must end by itself then.
+// serve starts `usher serve` and returns its URL.
 func (h *home) serve(t *testing.T) string {
+	t.Helper()
+	return h.serveAll(t).URL
+}
+
+// ends are the URLs of `usher serve`.
+type ends struct{ URL, WS, SSE string }
+
+// serveAll starts `usher serve`. It is ended with a signal, and must end by itself then.
+func (h *home) serveAll(t *testing.T) ends {
 	t.Helper()
 	cmd := h.usher(context.Background(), "serve", "--listen", "127.0.0.1:0", "--json")
 	cmd.Stderr = t.Output()
@@ -108,12 +118,12 @@ func (h *home) serve(t *testing.T) string {
 			t.Errorf("usher serve ended with %v", err)
 		}
 	})
-	var started struct{ URL string }
+	var started ends
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || json.Unmarshal([]byte(line), &started) != nil || started.URL == "" {
+	if err != nil || json.Unmarshal([]byte(line), &started) != nil || slices.Contains([]string{started.URL, started.WS, started.SSE}, "") {
 		t.Fatalf("usher serve printed %q, %v", line, err)
 	}
-	return started.URL
+	return started
 }
 
 // background starts a server by others and waits until it listens.
