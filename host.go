@@ -110,7 +110,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 }
 
 // Context ends when the host is closed, and with it all that was made from it. A call whose context was made from it
-// needs no watching, and is cheaper.
+// needs no watching, and is cheaper. Don't give a call what context.WithoutCancel makes of it: nothing but its time would
+// end that call, and Close waits for it.
 func (h *Host) Context() context.Context { return h.ctx }
 
 // lifeOf is how a context tells that it ends with a host.

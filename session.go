@@ -3,6 +3,7 @@ package usher
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
@@ -80,13 +81,22 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 
 // perform sends the request. It ends with the call's time, with its caller, and with the host.
 func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout(c))
+	cancel, owned := context.CancelFunc(func() {}), s.h.owns(ctx)
+	if limit := s.timeout(c); !owned || !endsWithin(ctx, limit) {
+		ctx, cancel = context.WithTimeout(ctx, limit)
+	}
 	defer cancel()
-	if !s.h.owns(ctx) {
+	if !owned {
 		defer context.AfterFunc(s.h.ctx, cancel)()
 	}
 	c.answer, err = c.server.Do(ctx, req, c.asPeer(), func() error { return c.sending(ctx, req) })
 	return err
+}
+
+// endsWithin spares a context where one that a front made is as strict.
+func endsWithin(ctx context.Context, limit time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) <= limit
 }
 
 // Handle answers the requests of an agent: tools/list and tools/call; of anything else it says that there is no such

@@ -44,7 +44,9 @@
 //	  dir           ${}    string   folder of the event log; default: usher's
 //	$schema                string   ignored
 //
-// The files of tls are PEM files. A leading ~/ is the home folder; a path that
+// Credentials for another machine in plaintext (http://, ws://) are a problem
+// that costs nothing; with grpc://, which takes no header there, they cost the
+// entry. The files of tls are PEM files. A leading ~/ is the home folder; a path that
 // is not absolute is one below the folder of the configuration.
 //
 // A duration is a number of milliseconds or a string such as "30s" or "2m"; 0

@@ -35,6 +35,7 @@ func TestTransportIsInferred(t *testing.T) { // B10
 		{`{"url": "unix:///run/x.sock"}`, "http", "unix:///run/x.sock", true},
 		{`{"url": "unix:///run/x.sock:/mcp?a=1"}`, "http", "unix:///run/x.sock:/mcp?a=1", true},
 		{`{"url": "unix:///run/a:/x.sock#/mcp/sub"}`, "http", "unix:///run/a%3A/x.sock:/mcp/sub", true},
+		{`{"url": "UNIX:///run/x.sock#/mcp"}`, "http", "unix:///run/x.sock:/mcp", true},
 		{`{"type": "grpc", "url": "unix:///run/x.sock"}`, "grpc", "unix:///run/x.sock", false},
 		{`{"type": "sse", "url": "unix:///run/x.sock:/sse"}`, "sse", "unix:///run/x.sock:/sse", false},
 		{`{"url": "http://h", "type": "http"}`, "http", "http://h", false},
@@ -73,6 +74,24 @@ func TestBearerToken(t *testing.T) { // B7, G4
 			t.Errorf("%s: the token is no secret", entry)
 		}
 	}
+}
+
+// B7: credentials that others can read on their way are told of; grpc wouldn't send them. To this machine they may go.
+func TestPlaintext(t *testing.T) {
+	const told = `3: mcpServers.s.url: its credentials go to another machine unencrypted; write `
+	for _, m := range []message{
+		{"http", one(`{"url": "http://10.0.0.1/mcp", "bearerToken": "t"}`), "a s z", []string{told + "https://"}},
+		{"ws", one(`{"url": "ws://h/mcp", "headers": {"X-Api-Key": "t"}}`), "a s z", []string{told + "wss://"}},
+		{"ws by http", one(`{"type": "ws", "url": "http://localhost.example", "headers": {"Cookie": "t"}}`), "a s z", []string{told + "https://"}},
+		{"grpc", one(`{"url": "grpc://h:1", "headers": {"X-Tenant": "t"}}`), "a z", []string{
+			`3: mcpServers.s.url: its headers would go to another machine unencrypted; write grpcs://`}},
+	} {
+		t.Run(m.name, m.check)
+	}
+	for _, url := range []string{"http://localhost:1", "ws://127.0.0.1:1", "http://[::1]:1", "grpc://[::ffff:127.0.0.2]:1", "https://h", "wss://h", "grpcs://h:1", "unix:///run/x.sock"} {
+		parseOne(t, `{"url": "`+url+`", "bearerToken": "t"}`)
+	}
+	parseOne(t, `{"url": "http://h", "headers": {"X-Tenant": "t"}}`)
 }
 
 func TestTLSFiles(t *testing.T) { // B7, G4

@@ -52,6 +52,7 @@ type entry struct {
 	kind   string // what "type" says
 	scheme string // of the url; "" if that isn't known
 	port   bool   // the url names one
+	away   bool   // the url leads to another machine, as far as its host says
 	bearer field  // where the token is from
 	token  string
 	has    map[string]field

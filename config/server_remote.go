@@ -1,8 +1,10 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/usher-mcp/usher/internal/secret"
@@ -21,9 +23,9 @@ func (e *entry) readURL(f field) {
 		return
 	}
 	e.cfg.secrets.addURL(u)
-	e.server.URL, e.scheme, e.port = s, u.Scheme, u.Port() != ""
+	e.server.URL, e.scheme, e.port, e.away = s, u.Scheme, u.Port() != "", !isHere(u.Hostname())
 	if u.Scheme == "unix" {
-		e.server.URL = socketURL(s)
+		e.server.URL = socketURL(u.Scheme + s[len(u.Scheme):]) // it may have been written UNIX
 	}
 }
 
@@ -35,6 +37,31 @@ func reachable(u *url.URL) bool {
 		return u.Hostname() != ""
 	}
 	return false
+}
+
+// isHere reports whether what is sent to a host stays on this machine.
+func isHere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// checkPlaintext reports credentials that others could read on their way. The transport of grpc refuses them, so they
+// cost the entry there; over http they are the user's choice, for there are networks that encrypt below.
+func (e *entry) checkPlaintext() {
+	if !e.away || !slices.Contains([]string{"http", "ws", "grpc"}, e.scheme) {
+		return
+	}
+	at := e.has["url"]
+	if e.scheme == "grpc" && len(e.server.Headers) > 0 {
+		e.failValue(at, "its headers would go to another machine unencrypted; write grpcs://")
+		return
+	}
+	for name := range e.server.Headers {
+		if secretName(name) {
+			e.bad(at, "its credentials go to another machine unencrypted; write "+e.scheme+"s://")
+			return
+		}
+	}
 }
 
 // socketURL writes the path behind a socket as the transports read it: VS Code's unix:///run/x.sock#/mcp is

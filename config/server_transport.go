@@ -92,6 +92,7 @@ func (e *entry) checkTransport() {
 		e.refuse("args", "env", "cwd")
 		e.checkScheme()
 		e.addBearer()
+		e.checkPlaintext()
 	}
 }
 

@@ -28,7 +28,8 @@ type Event struct {
 // Log takes events. All methods may be called by many goroutines at once.
 type Log interface {
 	// Append orders data after all earlier events of the session and queues it. The events of one call stay together.
-	// It fails when the log can't take more; then none of data was taken. It keeps nothing of data's memory.
+	// Each of data is one of this package's types or a pointer to one. It fails when the log can't take more; then none of
+	// data was taken. It keeps nothing of data's memory.
 	Append(ctx context.Context, session string, data ...Data) (Mark, error)
 	// Wait returns when everything up to m is as durable as the log is configured to make it, or with the reason why
 	// it is not. The zero Mark is durable.

@@ -43,10 +43,10 @@ type Error struct {
 	Cause  error  // for the operator; never shown to the agent
 }
 
-// Error is what an operator reads: everything.
+// Error is what an operator reads: everything, but nothing twice.
 func (e *Error) Error() string {
 	s := e.Text(English)
-	if e.Cause != nil {
+	if e.Cause != nil && !strings.Contains(s, e.Cause.Error()) {
 		s += ": " + e.Cause.Error()
 	}
 	return s
@@ -55,12 +55,18 @@ func (e *Error) Error() string {
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Text is what the agent reads, in one language. It never holds Cause.
+// Text is what the agent reads, in one language. It never holds Cause. Without a Tool it speaks of the server.
 func (e *Error) Text(l Language) string {
 	row := e.Kind.row()
 	text := row.en
 	if l == Chinese {
 		text = row.zh
+	}
+	if e.Tool == "" {
+		text = withoutTool(text)
+	}
+	if e.Server == "" {
+		text = strings.NewReplacer("Server {server}", "Server", "server {server}", "the server").Replace(text)
 	}
 	text = strings.NewReplacer("{tool}", or(e.Tool, "?"), "{server}", or(e.Server, "?"), "{detail}", e.Detail).Replace(text)
 	text = strings.TrimRight(text, ":： ")
@@ -71,6 +77,17 @@ func (e *Error) Text(l Language) string {
 		text += "."
 	}
 	return text + " " + e.Hint
+}
+
+// withoutTool takes the tool out of a text of the table: what it says of the server is enough; where it says nothing of
+// it, the text is about the call.
+func withoutTool(text string) string {
+	for _, colon := range []string{": ", "："} {
+		if first, rest, ok := strings.Cut(text, colon); ok && strings.Contains(first, "{tool}") && strings.Contains(rest, "{server}") {
+			return rest
+		}
+	}
+	return strings.NewReplacer("no tool {tool}", "no such tool", "工具 {tool} 不存在", "没有这样的工具", "工具 {tool}", "调用", "{tool}", "the call").Replace(text)
 }
 
 // KindOf returns the Kind of the first *Error in err's chain, Internal if there is none.

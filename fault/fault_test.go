@@ -140,7 +140,10 @@ func TestText(t *testing.T) {
 			"mcp.fs.x is not available now: server fs can't be reached: exit status 1. Look"},
 		{"Chinese", fault.Error{Kind: fault.Timeout, Tool: "mcp.fs.x", Server: "fs"}, fault.Chinese, "工具 mcp.fs.x 当前不可用：Server fs 未响应"},
 		{"another language", fault.Error{Kind: fault.InvalidParams, Tool: "t", Detail: "key: is missing"}, "fr", "t: wrong arguments: key: is missing"},
-		{"nothing known", fault.Error{Kind: fault.Auth}, fault.English, "? failed: server ? refuses our credentials"},
+		{"nothing known", fault.Error{Kind: fault.Auth}, fault.English, "the server refuses our credentials"},
+		{"no tool", fault.Error{Kind: fault.Unavailable, Server: "fs", Detail: "connection refused"}, fault.English, "server fs can't be reached: connection refused"},
+		{"no tool, Chinese", fault.Error{Kind: fault.Unavailable, Server: "fs", Detail: "x"}, fault.Chinese, "Server fs 无法连接：x"},
+		{"neither", fault.Error{Kind: fault.Cancelled, Detail: "the caller gave it up"}, fault.English, "the call was cancelled: the caller gave it up"},
 		{"no detail", fault.Error{Kind: fault.Internal, Tool: "t"}, fault.English, "t failed"},
 		{"placeholders of others", fault.Error{Kind: fault.ServerError, Tool: "{server}", Server: "{detail}", Detail: "{tool}"}, fault.English, "{server} failed: {tool}"},
 	}

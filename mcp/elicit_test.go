@@ -1,6 +1,11 @@
 package mcp
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
 
 // Conformance elicitation-sep1034-client-defaults.
 func TestFillDefaults(t *testing.T) {
@@ -19,6 +24,21 @@ func TestFillDefaults(t *testing.T) {
 		if got := string(FillDefaults([]byte(c[0]), []byte(c[1]))); got != c[2] {
 			t.Errorf("%s with the defaults of %s became %s, want %s", c[1], c[0], got, c[2])
 		}
+	}
+}
+
+// A5: a form of many fields takes some tenths of a second, not minutes.
+func TestFillManyDefaults(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"properties":{"":{}`)
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `,"%d":{"default":0}`, i)
+	}
+	b.WriteString(`}}`)
+	started := time.Now()
+	out := FillDefaults([]byte(b.String()), nil)
+	if took := time.Since(started); took > 5*time.Second || string(Member(out, "99999")) != "0" || Validate(out) != nil {
+		t.Errorf("%d bytes after %v", len(out), took)
 	}
 }
 

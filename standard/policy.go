@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +27,7 @@ type watched struct {
 	record  func(...event.Data)
 	notice  func(string)
 	servers map[string]string // what each server's entry was when the host was opened
+	told    map[mistake]bool  // those of the file as it was read last
 	policy  atomic.Pointer[permission.Policy]
 	stamp   stamp
 	cancel  context.CancelFunc
@@ -39,7 +42,7 @@ type stamp struct {
 
 func watch(ctx context.Context, o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, servers: entries(c), stamp: seen, cancel: cancel}
+	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, servers: entries(c), told: mistakes(c), stamp: seen, cancel: cancel}
 	w.policy.Store(policyOf(c))
 	w.running.Go(func() {
 		tick := time.NewTicker(reread)
@@ -74,14 +77,52 @@ func (w *watched) reread() {
 	}
 	w.policy.Store(policyOf(c))
 	w.record(event.ConfigChanged{Sources: []string{w.path}})
-	w.notice("the rules of " + w.path + " are in force now")
-	for _, p := range c.Problems {
-		w.record(event.ConfigRejected{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message})
-		w.notice(p.Error())
-	}
+	w.announce(c)
 	if !maps.Equal(w.servers, entries(c)) {
 		w.notice("the servers changed, too; restart usher to use them")
 	}
+}
+
+// announce tells what is in force and what is wrong; a mistake that was there before is not told again, unless it makes
+// everything ask.
+func (w *watched) announce(c *config.Config) {
+	first := firstBroken(c)
+	if first != nil {
+		w.notice(fmt.Sprintf("all calls ask until %s:%d is repaired: %s: %s", first.File, first.Line, first.Field, first.Message))
+	} else {
+		w.notice("the rules of " + w.path + " are in force now")
+	}
+	for i, p := range c.Problems {
+		w.record(event.ConfigRejected{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message})
+		if first != &c.Problems[i] && !w.told[mistake{p.Field, p.Message}] {
+			w.notice(p.Error())
+		}
+	}
+	w.told = mistakes(c)
+}
+
+// mistake is a problem wherever it stands: lines move.
+type mistake struct{ field, message string }
+
+func mistakes(c *config.Config) map[mistake]bool {
+	all := map[mistake]bool{}
+	for _, p := range c.Problems {
+		all[mistake{p.Field, p.Message}] = true
+	}
+	return all
+}
+
+// firstBroken is the first problem because of which everything asks, or nil.
+func firstBroken(c *config.Config) *config.Problem {
+	if !c.Permissions.Incomplete {
+		return nil
+	}
+	for i, p := range c.Problems {
+		if rest, ok := strings.CutPrefix(p.Field, "permissions"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return &c.Problems[i]
+		}
+	}
+	return nil
 }
 
 // loadThere is config.Load for a file that has to be there: one that is gone or empty for a moment, as editors leave it,

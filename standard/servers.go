@@ -3,6 +3,7 @@ package standard
 import (
 	"context"
 	"os"
+	"sync"
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
@@ -18,6 +19,28 @@ type builder struct {
 	redact  func([]byte) []byte
 	record  func(...event.Data)
 	closers []func() error // to be called when no server is in use any more
+	strays  *strays
+}
+
+// strays keeps what servers wrote to standard output that is no message; a server that has ended tells nobody.
+type strays struct {
+	mu  sync.Mutex
+	all map[string]stray
+}
+
+type stray struct {
+	count  int
+	sample string
+}
+
+func (s *strays) add(server string, count int, sample string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, known := s.all[server]
+	if known {
+		sample = old.sample
+	}
+	s.all[server] = stray{old.count + count, sample}
 }
 
 // servers makes a transport for each entry that is to be started.

@@ -32,6 +32,9 @@ type Options struct {
 	// Notice is told, in a sentence, when the file changes while the host runs: that it is in force, or why not. Default:
 	// nobody is told but the log.
 	Notice func(text string)
+	// Observe is told each event that goes to the log, in the goroutine of what happens, so it must return at once; it is
+	// called from several at a time. Default: nobody is told.
+	Observe func(event.Data)
 	// Only starts a part of the configured servers; nil: all.
 	Only func(server string) bool
 	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
@@ -53,11 +56,21 @@ type Host struct {
 	Journal    *journal.Journal
 
 	rules   func() *permission.Policy
+	strays  strays
 	closers []func() error
 }
 
 // Rules returns the rules in force now.
 func (h *Host) Rules() *permission.Policy { return h.rules() }
+
+// Stray tells how many lines a server wrote to its standard output that are no messages, over all its starts, and the
+// first of them. It is safe for concurrent use.
+func (h *Host) Stray(server string) (count int, sample string) {
+	h.strays.mu.Lock()
+	defer h.strays.mu.Unlock()
+	s := h.strays.all[server]
+	return s.count, s.sample
+}
 
 // Open reads the configuration and opens a host from it. A broken entry is a Problem and stops nothing else; a file
 // that can't be read at all is an error. ctx is the life of the host.
@@ -94,12 +107,13 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	h.rules = watched.Policy
 	h.closers = append(h.closers, watched.Close)
 	h.loaded(c)
-	b := &builder{o: o, redact: secrets.Redact, record: h.record}
+	b := &builder{o: o, redact: secrets.Redact, record: h.record, strays: &h.strays}
+	h.strays.all = map[string]stray{}
 	list := b.servers(c)
 	h.closers = append(h.closers, b.closers...)
 	h.Host, err = usher.Open(ctx, usher.Options{
 		Servers: list, Local: local, Policy: watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember, Redact: secrets.Redact,
-		Log: h.Journal, HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
+		Log: observed(h.Journal, o.Observe), HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
 	return h, err
 }
@@ -149,6 +163,27 @@ func journalDir(o Options, c *config.Config) string {
 		return c.Log.Dir
 	}
 	return JournalDir(o.DataDir)
+}
+
+// observed is log with someone who hears of what it takes.
+func observed(log event.Log, tell func(event.Data)) event.Log {
+	if tell == nil {
+		return log
+	}
+	return observer{log, tell}
+}
+
+type observer struct {
+	event.Log
+	tell func(event.Data)
+}
+
+func (o observer) Append(ctx context.Context, session string, data ...event.Data) (event.Mark, error) {
+	m, err := o.Log.Append(ctx, session, data...)
+	for i := 0; err == nil && i < len(data); i++ {
+		o.tell(data[i])
+	}
+	return m, err
 }
 
 // loaded records what the configuration says and what of it was left out.

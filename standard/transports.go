@@ -55,6 +55,7 @@ func (b *builder) stdio(s config.Server) transport.Transport {
 		Command: s.Command, Args: s.Args, Env: reveal(s.Env), Dir: s.Dir, Launcher: sandbox.Launcher{Watchdog: b.o.Watchdog},
 		Redact: b.redact,
 		OnStray: func(count int, sample string) {
+			b.strays.add(s.Name, count, sample)
 			b.record(event.ServerStray{Server: s.Name, Stream: "stdout", Count: count, Sample: sample})
 		},
 	})

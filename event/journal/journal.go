@@ -154,8 +154,10 @@ func (j *Journal) enqueue(id string, b *batch) (event.Mark, error) {
 	if len(j.queued.buf)+j.held+b.size() > j.opt.MaxPending {
 		return 0, errFull
 	}
+	if !j.queued.add(j.appended+1, id, b) {
+		return 0, errSpoiled
+	}
 	j.known[id] = b.endsSession()
-	j.queued.add(j.appended+1, id, b)
 	j.appended = j.queued.last
 	killpoint.At("journal.append.copied")
 	j.promise()
@@ -169,8 +171,9 @@ func (j *Journal) enqueue(id string, b *batch) (event.Mark, error) {
 // promise makes what is queued survive this process, unless something before it doesn't yet. The caller holds j.mu.
 func (j *Journal) promise() {
 	if q := j.queued; q.safe && (j.held == 0 || j.heldSafe) {
-		q.part.commit(len(q.buf))
-		j.spooled.Store(j.appended)
+		if q.safe = q.part.commit(len(q.buf)); q.safe {
+			j.spooled.Store(j.appended)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package journal
 
-import "github.com/usher-mcp/usher/event"
+import (
+	"bytes"
+
+	"github.com/usher-mcp/usher/event"
+)
 
 // queue holds records in order. Two of them take turns: one is filled while the other is written.
 type queue struct {
@@ -11,20 +15,44 @@ type queue struct {
 	safe  bool   // all of buf lies in part
 }
 
-// add appends the events of b; mark is the first one's.
-func (q *queue) add(mark uint64, session string, b *batch) {
-	room := cap(q.buf)
-	q.buf = appendGroup(q.buf, mark, session, b)
+// add appends the events of b; mark is the first one's. It reports false, and q is as it was, where the spool has lost
+// what lies in it.
+func (q *queue) add(mark uint64, session string, b *batch) bool {
+	if !touch(func() { q.put(mark, session, b) }) {
+		if q.part == nil || !q.leave() {
+			return false
+		}
+		q.put(mark, session, b)
+	}
 	for _, d := range b.data {
 		q.notes = append(q.notes, noteOf(d))
 	}
 	q.last = mark + uint64(len(b.data)) - 1
+	return true
+}
+
+func (q *queue) put(mark uint64, session string, b *batch) {
+	room := cap(q.buf)
+	q.buf = appendGroup(q.buf, mark, session, b)
 	q.safe = q.safe && cap(q.buf) == room // else append has moved it
 }
 
-// each calls f for all records. It reports false, without a call, where they aren't as they were added: others may have
-// the spool mapped, too.
-func (q *queue) each(f func(record, note)) bool {
+// leave takes q out of a spool that can't be written any more.
+func (q *queue) leave() bool {
+	if !touch(func() { q.buf = bytes.Clone(q.buf) }) {
+		return false
+	}
+	q.part, q.safe = nil, false
+	return true
+}
+
+// each calls f for all records. It reports false where they aren't as they were added: others may have the spool mapped,
+// too. Then f has been called for none, or, if that happened meanwhile, for some.
+func (q *queue) each(f func(record, note)) (ok bool) {
+	return touch(func() { ok = q.walk(f) }) && ok
+}
+
+func (q *queue) walk(f func(record, note)) bool {
 	n := 0
 	for rest, ok := q.buf, true; len(rest) > 0; {
 		if rest, ok = nextGroup(rest, func(record) { n++ }); !ok {
@@ -35,8 +63,10 @@ func (q *queue) each(f func(record, note)) bool {
 		return false
 	}
 	n = 0
-	for rest := q.buf; len(rest) > 0; {
-		rest, _ = nextGroup(rest, func(r record) { f(r, q.notes[n]); n++ })
+	for rest, ok := q.buf, true; len(rest) > 0; {
+		if rest, ok = nextGroup(rest, func(r record) { f(r, q.notes[n]); n++ }); !ok {
+			return false
+		}
 	}
 	return true
 }
@@ -48,9 +78,11 @@ func (q *queue) reset() {
 	if cap(q.notes) > keepNotes {
 		q.notes = nil
 	}
+	if q.part != nil && !q.part.commit(0) {
+		q.part, q.buf, q.safe = nil, nil, false
+	}
 	switch {
 	case q.part != nil:
-		q.part.commit(0)
 		q.buf, q.safe = q.part.data[:0], true
 	case cap(q.buf) > 2*softPending:
 		q.buf = nil

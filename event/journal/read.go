@@ -20,8 +20,8 @@ type Filter struct {
 }
 
 // Read yields the events of all files of dir that f chooses, file after file in the order in which their processes
-// started, each file in its own order. Processes that ran at the same time follow one another; Time tells how they
-// interleaved. A line that is no event is yielded as an error that names file and line, and reading goes on; so is a
+// started, each file in its own order. Processes that ran at the same time follow one another; Timeline
+// interleaves them. A line that is no event is yielded as an error that names file and line, and reading goes on; so is a
 // file that can't be read. The unfinished last line of a file that is still open to a writer is left out. Hashes are
 // not compared: see Verify. An event's Data is the receiver's to keep.
 func Read(dir string, f Filter) iter.Seq2[event.Event, error] {

@@ -156,6 +156,7 @@ func (j *Journal) scan(dead []deadFile) (*left, error) {
 		d.size, d.torn = in.offset, int(in.torn)
 		spool.ends(d.rotation, d.size)
 	}
+	l.sure(dead)
 	return l, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/usher-mcp/usher/event"
@@ -40,6 +41,17 @@ func (l *leftover) seen(rotation int, at int64, e event.Event) {
 func (l *leftover) ends(rotation int, size int64) {
 	if l != nil && rotation == l.rotation && size < l.size {
 		l.records = nil
+	}
+}
+
+// sure drops the records where the file that the spool names as the last one is finished or gone: then the spool is older
+// than that, as after a crash of the machine, and what it holds is in files that aren't read any more.
+func (l *left) sure(dead []deadFile) {
+	for group, spool := range l.spools {
+		named := func(d deadFile) bool { return d.group == group && d.rotation == spool.rotation }
+		if spool != nil && !slices.ContainsFunc(dead, named) {
+			spool.records = nil
+		}
 	}
 }
 
@@ -119,7 +131,7 @@ func (l *left) continued(spool *leftover) (lines []byte) {
 
 // dropOrphans removes spools whose files are finished or gone. The folder is locked.
 func (j *Journal) dropOrphans() error {
-	there, err := list(j.opt.Dir)
+	there, err := settled(j.opt.Dir) // a living process may go on to its next file meanwhile
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 
@@ -37,7 +38,27 @@ type part struct {
 	data   []byte // len 0
 }
 
-func (p *part) commit(n int) { atomic.StoreUint64(p.length, uint64(n)) }
+// commit reports whether that succeeded.
+func (p *part) commit(n int) bool {
+	return touch(func() { atomic.StoreUint64(p.length, uint64(n)) })
+}
+
+// touch calls f, which reads or writes mapped memory, and reports false where the kernel answered with SIGBUS: another
+// program has cut the spool off, or the file system has no room for a page although it promised so, as those that write
+// each block to a new place do. Without it that would end the process.
+func touch(f func()) (ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			if _, isFault := p.(interface{ Addr() uintptr }); !isFault {
+				panic(p)
+			}
+			ok = false
+		}
+	}()
+	f()
+	return true
+}
 
 func spoolName(group string) string { return group + ".spool" }
 
@@ -56,6 +77,7 @@ func newSpool(dir, group string) *spool {
 		s.remove()
 		return nil
 	}
+	_ = unix.Madvise(s.m, unix.MADV_RANDOM) // else the first byte costs as much as the whole file: large pages are read in
 	for i := range s.parts {
 		at := spoolPage + i*spoolPart
 		s.parts[i] = part{s.word(spoolParts + i*64), s.m[at : at : at+spoolPart]}
@@ -66,9 +88,14 @@ func newSpool(dir, group string) *spool {
 
 func (s *spool) word(at int) *uint64 { return (*uint64)(unsafe.Pointer(&s.m[at])) }
 
-// written notes that all events up to mark are in the files: the last of them ends at size in the file of rotation.
+// written notes that all events up to mark are in the files: the last of them ends at size in the file of rotation. Where
+// it can't, the next start finds out from the files.
 func (s *spool) written(mark uint64, rotation int, size int64) {
-	turn := 1 - atomic.LoadUint64(s.word(spoolTurn))
+	touch(func() { s.note(mark, rotation, size) })
+}
+
+func (s *spool) note(mark uint64, rotation int, size int64) {
+	turn := 1 - atomic.LoadUint64(s.word(spoolTurn))&1
 	for i, v := range [...]uint64{mark, uint64(rotation), uint64(size)} {
 		atomic.StoreUint64(s.word(spoolPlaces+int(turn)*32+i*8), v)
 	}
@@ -106,8 +133,12 @@ func readSpool(name string) (leftover, error) {
 		return l, err
 	}
 	defer f.Close()
-	b := make([]byte, spoolSize)
-	if n, _ := f.ReadAt(b, 0); n < spoolSize || string(b[:len(spoolMagic)]) != spoolMagic {
+	b := make([]byte, spoolPage)
+	info, err := f.Stat()
+	if err != nil {
+		return l, err
+	}
+	if n, _ := f.ReadAt(b, 0); n < spoolPage || info.Size() < spoolSize || string(b[:len(spoolMagic)]) != spoolMagic {
 		return l, nil // killed while it was made
 	}
 	u64 := func(at int) uint64 { return binary.NativeEndian.Uint64(b[at:]) }
@@ -115,9 +146,9 @@ func readSpool(name string) (leftover, error) {
 	l.mark, l.rotation, l.size = u64(at), int(u64(at+8)), int64(u64(at+16))
 	parts := [2][]record{}
 	for i := range parts {
-		start := spoolPage + i*spoolPart
-		n := min(u64(spoolParts+i*64), spoolPart)
-		for rest := b[start : start+int(n)]; ; {
+		rest := make([]byte, min(u64(spoolParts+i*64), spoolPart))
+		n, _ := f.ReadAt(rest, int64(spoolPage+i*spoolPart))
+		for rest = rest[:n]; ; {
 			more, ok := nextGroup(rest, func(r record) { parts[i] = append(parts[i], r) })
 			if !ok {
 				break

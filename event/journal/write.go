@@ -85,6 +85,7 @@ func (j *Journal) next() error {
 		j.mu.Unlock()
 	}
 	if !j.out.each(j.line) {
+		j.lines = j.lines[:0]
 		return errSpoiled // for good: this process can't know any more what it was told
 	}
 	return nil

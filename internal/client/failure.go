@@ -133,7 +133,7 @@ func (s *Session) serverFault(method string, e *mcp.Error) *fault.Error {
 // transport's own words.
 func (s *Session) death(err error) string {
 	if s.conn == nil {
-		return s.clean(err.Error())
+		return s.words(err)
 	}
 	if errors.Is(err, errClosed) {
 		return errClosed.Error()
@@ -145,7 +145,7 @@ func (s *Session) death(err error) string {
 	}
 	text := d.Exit
 	if text == "" {
-		text = s.clean(err.Error())
+		text = s.words(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(s.o.Redact([]byte(d.Stderr)))), "\n")
 	if last := clean(lines[len(lines)-1]); last != "" {
@@ -164,6 +164,11 @@ func within(done <-chan struct{}, limit time.Duration) {
 	case <-done:
 	case <-timer.C:
 	}
+}
+
+// words is an error without what the Kind of a fault says already.
+func (s *Session) words(err error) string {
+	return s.clean(strings.Replace(err.Error(), transport.ErrNotSent.Error()+": ", "", 1))
 }
 
 // clean is clean without the secrets that are known.

@@ -109,7 +109,11 @@ func (t *headerTable) of(tool string) []headerParam {
 	return (*t)[tool]
 }
 
-const headerKey = "x-mcp-header"
+const (
+	headerKey  = "x-mcp-header"
+	maxHeaders = 64 // of one tool; HTTP servers take some 100 in all
+	maxFailed  = 3  // after so many mistakes the rest isn't looked at
+)
 
 // schemaHeaders collects the annotations of an input schema. An error says why the tool must not be offered.
 func schemaHeaders(schema json.RawMessage) ([]headerParam, error) {
@@ -127,7 +131,7 @@ type headerWalk struct {
 }
 
 func (w *headerWalk) fail(format string, args ...any) {
-	if len(w.errs) < 3 {
+	if len(w.errs) < maxFailed {
 		w.errs = append(w.errs, fmt.Errorf(headerKey+": "+format, args...))
 	}
 }
@@ -138,9 +142,15 @@ func (w *headerWalk) schema(b []byte, path []string, direct bool) {
 		w.annotation(b, annotation, path, direct)
 	}
 	for key, value := range mcp.Members(b) {
+		if len(w.errs) == maxFailed {
+			return
+		}
 		switch k := mcp.Text(key); k {
 		case "properties":
 			for name, sub := range mcp.Members(value) {
+				if len(w.errs) == maxFailed {
+					return
+				}
 				w.schema(sub, append(slices.Clip(path), mcp.Text(name)), direct)
 			}
 		case "$defs", "definitions", "patternProperties", "dependentSchemas":
@@ -166,6 +176,8 @@ func (w *headerWalk) annotation(schema, raw []byte, path []string, direct bool) 
 		w.fail("%.64s is no header name", raw)
 	case kind != "string" && kind != "integer" && kind != "boolean":
 		w.fail("%q is on a property that is no string, integer or boolean", name)
+	case len(w.found) == maxHeaders:
+		w.fail("it is there more than %d times", maxHeaders)
 	case slices.ContainsFunc(w.found, func(p headerParam) bool { return strings.EqualFold(p.name, name) }):
 		w.fail("%q is there twice", name)
 	default:

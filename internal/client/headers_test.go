@@ -1,8 +1,10 @@
 package client
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // 2026-07-28, "Custom headers from tool parameters": which annotations are valid.
@@ -64,5 +66,25 @@ func TestHeaderValue(t *testing.T) {
 		if v, ok := headerValue([]byte(raw)); !ok && want != "!" || ok && v != want {
 			t.Errorf("%s: got %q, %v, want %q", raw, v, ok, want)
 		}
+	}
+}
+
+// A5: a tool that wants thousands of headers is dropped, and soon: comparing each with all took minutes.
+func TestTooManyHeaders(t *testing.T) {
+	annotated := func(n int) []byte {
+		var b strings.Builder
+		b.WriteString(`{"properties":{"":{}`)
+		for i := range n {
+			fmt.Fprintf(&b, `,"%d":{"type":"string","x-mcp-header":"h%d"}`, i, i)
+		}
+		return []byte(b.String() + `}}`)
+	}
+	if found, err := schemaHeaders(annotated(maxHeaders)); err != nil || len(found) != maxHeaders {
+		t.Errorf("%d headers: %d, %v", maxHeaders, len(found), err)
+	}
+	started := time.Now()
+	_, err := schemaHeaders(annotated(200_000))
+	if took := time.Since(started); err == nil || took > 5*time.Second {
+		t.Errorf("200,000 headers: %v after %v", err, took)
 	}
 }

@@ -341,3 +341,22 @@ func TestListenLegacy(t *testing.T) {
 		t.Errorf("the server was told %s", <-told)
 	}
 }
+
+// An HTTP server that knows nothing of subscriptions says so with a status alone; it isn't asked again and again.
+func TestListenRefusedByStatus(t *testing.T) {
+	for code, want := range map[int]int{400: 1, 404: 1, 405: 1, 501: 1, 503: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			s := connect(t, newPosts(lines(map[string]string{mcp.MethodDiscover: discoverLine(`{"supportedVersions":["2026-07-28"],"capabilities":` + tellsAll + `}`)},
+				func(context.Context, *mcp.Message, mcp.Peer) (*mcp.Message, error) {
+					asked++
+					return nil, status(code, "")
+				})), Options{Listen: wantAll})
+			time.Sleep(5 * time.Minute)
+			_ = s.Close()
+			if asked < want || want == 1 && asked > 1 {
+				t.Errorf("status %d: asked %d times", code, asked)
+			}
+		})
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/transport"
 )
 
 const (
@@ -99,6 +101,8 @@ func (n *listener) open(ctx context.Context) error {
 	case cause != nil && err != nil:
 		s.tellCancelled(ctx, m, err)
 		return cause
+	case isUnknown(err):
+		return errors.Join(errRefused, err)
 	case err != nil:
 		return err
 	case answer.Error != nil:
@@ -125,6 +129,19 @@ func refusal(e *mcp.Error) error {
 		return errors.Join(errRefused, e)
 	}
 	return e
+}
+
+// isUnknown tells the statuses of a server behind HTTP that doesn't know the method.
+func isUnknown(err error) bool {
+	e, ok := errors.AsType[*transport.StatusError](err)
+	if !ok {
+		return false
+	}
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return true
+	}
+	return false
 }
 
 // Notify takes what comes for the subscription. It is for one goroutine at a time.

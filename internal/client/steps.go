@@ -22,7 +22,7 @@ func (t *steps) begin(what string) func(result string) {
 func (s *Session) outcome(answer *mcp.Message, err error) string {
 	switch {
 	case err != nil:
-		return s.clean(err.Error())
+		return s.words(err)
 	case answer != nil && answer.Error != nil:
 		return s.clean(answer.Err().Error())
 	}

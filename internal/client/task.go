@@ -20,7 +20,8 @@ const (
 )
 
 // task waits for the end of the task that a call has become (extension io.modelcontextprotocol/tasks, SEP-2663) and
-// returns its outcome as the answer to the call. When ctx ends before, the task is cancelled in the background.
+// returns its outcome as the answer to the call. When ctx ends before, or the task is given up, it is cancelled in the
+// background.
 func (j *job) task(ctx context.Context, created *mcp.Message) (*mcp.Message, error) {
 	switch {
 	case j.method != mcp.MethodCallTool || !j.declared.tasks:
@@ -33,7 +34,7 @@ func (j *job) task(ctx context.Context, created *mcp.Message) (*mcp.Message, err
 		return nil, j.s.fault(fault.Protocol, "the task that it made has no taskId")
 	}
 	answer, err := t.follow(ctx)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && !t.hasEnded() {
 		t.abandon()
 	}
 	return answer, err
@@ -47,6 +48,14 @@ type task struct {
 	polled bool            // state is the answer to tasks/get, which alone has questions, result and error
 	asked  map[string]bool // keys of inputRequests that were answered
 	failed int             // polls in a row
+}
+
+func (t *task) hasEnded() bool {
+	switch mcp.Text(mcp.Member(t.state, "status")) {
+	case "completed", "failed", "cancelled":
+		return t.polled
+	}
+	return false
 }
 
 func (t *task) follow(ctx context.Context) (*mcp.Message, error) {

@@ -206,3 +206,26 @@ func TestTasksOnOtherTerms(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A task that the client gives up, for whatever reason, is cancelled; one that has ended isn't.
+func TestTaskIsGivenUp(t *testing.T) {
+	for given, want := range map[string][]string{
+		state(`"status":"input_required","inputRequests":{"a":{"method":"sampling/createMessage"}}`): {`tasks/cancel {"taskId":"t\u002F1"}`},
+		state(`"status":"paused"`):           {`tasks/cancel {"taskId":"t\u002F1"}`},
+		`status 401`:                         {`tasks/cancel {"taskId":"t\u002F1"}`},
+		state(`"status":"failed","error":7`): nil,
+		state(`"status":"cancelled"`):        nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &tasker{t: t, states: []string{given}}
+			s := connect(t, k.transport(), Options{Capabilities: []byte(withTasks)})
+			if _, err := s.Handle(t.Context(), mcp.Request("1", mcp.MethodCallTool, nil), nil); err == nil {
+				t.Errorf("%s: no error", given)
+			}
+			synctest.Wait()
+			if d := cmp.Diff(want, k.told); d != "" {
+				t.Errorf("%s: %s", given, d)
+			}
+		})
+	}
+}

@@ -48,7 +48,7 @@ func blocks(what string, prefixes ...string) []block {
 var neverReached = slices.Concat(
 	blocks("link-local, where machines are told their credentials", "169.254.0.0/16", "fe80::/10"),
 	blocks("an address where a cloud tells machines their credentials",
-		"100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
+		"100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128"),
 )
 
 // notPublic are the ranges of the IANA special-purpose registries that are not reachable from everywhere, and the ones
@@ -60,7 +60,7 @@ var notPublic = slices.Concat(
 	blocks("shared by a provider (CGNAT)", "100.64.0.0/10"),
 	blocks("multicast", "224.0.0.0/4", "ff00::/8"),
 	blocks("reserved", "240.0.0.0/4", "192.0.0.0/24", "192.88.99.0/24", "192.0.2.0/24", "198.51.100.0/24",
-		"203.0.113.0/24", "198.18.0.0/15", "2001:db8::/32", "3fff::/20", "100::/64", "5f00::/16"),
+		"203.0.113.0/24", "198.18.0.0/15", "2001:db8::/32", "3fff::/20", "100::/64", "100:0:0:1::/64", "5f00::/16", "2001:2::/48", "2001:10::/28"),
 	blocks("an IPv4 address inside an IPv6 one", "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
 )
 

@@ -81,10 +81,10 @@ func (s *server) register(c *call) (refusal string) {
 		return "the connection is ending"
 	case s.pending >= maxCalls:
 		return "too many requests at once; wait for answers"
-	case s.held+c.size > maxHeld:
-		return "the requests that wait for an answer are too long together; wait for answers"
 	case c.req.ID != "" && s.calls[c.req.ID] != nil:
 		return "a request with this id is already running"
+	case s.held+c.size > maxHeld, !Share(s.shared, c.size):
+		return "the requests that wait for an answer are too long together; wait for answers"
 	case c.req.ID != "":
 		s.calls[c.req.ID] = c
 	}
@@ -97,7 +97,7 @@ func (s *server) register(c *call) (refusal string) {
 func (s *server) ended(c *call) {
 	s.mu.Lock()
 	s.pending--
-	s.held -= c.size
+	s.drop(c)
 	s.mu.Unlock()
 	s.active.Done()
 }
@@ -108,9 +108,15 @@ func (s *server) forget(c *call) bool {
 	defer s.mu.Unlock()
 	delete(s.calls, c.req.ID)
 	c.req = &mcp.Message{ID: c.req.ID}
-	s.held -= c.size
-	c.size = 0
+	s.drop(c)
 	return !c.unwanted
+}
+
+// drop counts the bytes of c no longer. It needs s.mu.
+func (s *server) drop(c *call) {
+	s.held -= c.size
+	Share(s.shared, -c.size)
+	c.size = 0
 }
 
 func (s *server) cancelled(id mcp.ID) {

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,5 +117,38 @@ func TestBatchIsTakenApart(t *testing.T) {
 	}
 	if len(others) != 1 || !bytes.Equal(first.Message.Params, []byte(`{"a":1}`)) || first.Held == 0 || first.Held > 60 {
 		t.Errorf("got %s, which keeps %d bytes, and %d others", first.Message.AppendTo(nil), first.Held, len(others))
+	}
+}
+
+// A5: what all connections of a server hold together is bounded too, and given back.
+func TestShare(t *testing.T) {
+	var count atomic.Int64
+	const others = maxShared - 100<<10
+	if !Share(&count, others) || Share(&count, 101<<10) || count.Load() != others || !Share(nil, 1<<40) {
+		t.Fatalf("%d bytes are counted", count.Load())
+	}
+	in, client := io.Pipe()
+	answers, out := io.Pipe()
+	l := &lines{bufio.NewReader(in), in, out}
+	gate := make(chan struct{})
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Message, _ mcp.Peer) (*mcp.Message, error) {
+		<-gate
+		return mcp.Answer(req.ID, nil), nil
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(t.Context(), l, lineSink{l}, h, lastAnswers, &count) }()
+	request := `{"jsonrpc":"2.0","id":%d,"method":"x","params":{"a":"` + strings.Repeat("x", 60<<10) + "\"}}\n"
+	_, _ = fmt.Fprintf(client, request+request, 1, 2)
+	read := bufio.NewReader(answers)
+	if got := line(t, read); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":2,"error"`) || !strings.Contains(got, "too long together") {
+		t.Errorf("the second was answered with %s", got)
+	}
+	close(gate)
+	if got := line(t, read); got != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" {
+		t.Errorf("the first was answered with %s", got)
+	}
+	_ = client.Close()
+	if err := <-ended; err != nil || count.Load() != others {
+		t.Errorf("%d bytes are counted at the end; %v", count.Load()-others, err)
 	}
 }

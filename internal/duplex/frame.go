@@ -36,7 +36,7 @@ func (e tooLong) Unwrap() error { return fault.New(fault.TooLarge, "%s", e.Error
 // whole, so that one bad answer in it fails one call; all in it that is no message counts as one frame, and nothing but
 // white space is the zero Frame.
 func Parse(b []byte) (first Frame, others []Frame) {
-	held := len(b)
+	held := cap(b) // what it grew into is kept along with it
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 {
 		return Frame{}, nil

@@ -63,6 +63,7 @@ func TestScanner(t *testing.T) {
 		`{"result":{"id":99,"t":"\"id\":5"},"jsonrpc":"2.0","id":7}`: {ID: "7"},
 		`{"id":"a","method":"tools/call","params":{"t":"cut her`:     {ID: `"a"`, Method: "tools/call"},
 		`{"method":"x","params":{"a":[{"id":1}]}}`:                   {Method: "x"},
+		"{\n  \"method\": \"x\",\r\n\t\"id\":\n7\n}\n":               {ID: "7", Method: "x"}, // as ws, sse and grpc may carry it
 		`[{"id":1}]`:        {},
 		`hello {"id":1}`:    {},
 		`{"id":1}{"id":2}`:  {},

@@ -54,7 +54,7 @@ const lastAnswers = 5 * time.Second
 
 func serveLines(ctx context.Context, in io.Reader, out io.Writer, h mcp.Handler) error {
 	l := &lines{bufio.NewReader(in), in, out}
-	return Serve(ctx, l, lineSink{l}, h, lastAnswers)
+	return Serve(ctx, l, lineSink{l}, h, lastAnswers, nil)
 }
 
 // served is a Serve under test, which runs until its input is closed.

@@ -57,7 +57,7 @@ func (s *Scanner) inText(c byte) {
 // between takes a byte that isn't within a string.
 func (s *Scanner) between(c byte) {
 	switch c {
-	case ' ', '\t', '\r':
+	case ' ', '\t', '\r', '\n':
 		return
 	case '{', '[':
 		s.dead = s.dead || s.closed || s.depth == 0 && c == '['

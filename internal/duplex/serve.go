@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/usher-mcp/usher/mcp"
@@ -19,6 +20,8 @@ const (
 	// maxHeld bounds the bytes of those, likewise: room for four of the longest messages, or for many of the usual ones.
 	// Refusing is all there is to do: who stops reading can't hear of cancellations and answers.
 	maxHeld = 4 * (mcp.MaxMessage + 4<<10)
+	// maxShared bounds the bytes of all connections that share a count.
+	maxShared = 1 << 30
 	// maxAsks bounds the questions to the peer that wait for an answer.
 	maxAsks = 1024
 
@@ -54,13 +57,15 @@ type Sink interface {
 // the answer; that of a notification lives as long as the connection.
 //
 // What waits or runs is bounded, in number and in bytes (64 MiB): a request beyond that is answered with
-// mcp.CodeInvalidRequest, a notification is dropped.
+// mcp.CodeInvalidRequest, a notification is dropped. Shared, if not nil, is what Share counts for all connections of a
+// server, and bounds them likewise.
 //
 // After the end of in, requests have patience to be answered; what is answered by then is written. In every case in is
 // stopped last, and Serve has ended all it started when it returns, but for a handler that ignores its context, and a
 // read or write under way that can't be stopped.
-func Serve(ctx context.Context, in Source, out Sink, h mcp.Handler, patience time.Duration) error {
+func Serve(ctx context.Context, in Source, out Sink, h mcp.Handler, patience time.Duration, shared *atomic.Int64) error {
 	s := newServer(ctx, h)
+	s.shared = shared
 	defer s.cancel(nil)
 	go s.box.run(out)
 	ended := make(chan error, 1)
@@ -90,6 +95,7 @@ type server struct {
 	cancel context.CancelCauseFunc
 	box    *outbox
 	slots  chan struct{} // one for each running call
+	shared *atomic.Int64 // nil, or what Share counts
 
 	mu      sync.Mutex
 	calls   map[mcp.ID]*call
@@ -180,4 +186,15 @@ func within(c <-chan struct{}, limit time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// Share adds n bytes, or takes back -n, to what the connections of a server hold together: of messages that run or wait,
+// and of those that are still being read. It reports false, and adds nothing, beyond 1 GiB. Without a count (nil) there
+// is no bound. Safe for concurrent use.
+func Share(count *atomic.Int64, n int) bool {
+	if count == nil || count.Add(int64(n)) <= maxShared || n <= 0 {
+		return true
+	}
+	count.Add(int64(-n))
+	return false
 }

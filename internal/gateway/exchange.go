@@ -19,6 +19,8 @@ const (
 	maxQueued = 64 << 10
 	// maxPooled is the largest buffer that is kept for the next answer.
 	maxPooled = 64 << 10
+	// alwaysFits is how much a socket takes although its client reads nothing: a deadline for it would be wasted.
+	alwaysFits = 2 << 10
 )
 
 // exchange is the answer to one POST, and the Peer of its request. It is JSON when nothing is told before the answer,
@@ -150,7 +152,7 @@ func (x *exchange) writeJSON(b []byte, status int) {
 	h["Content-Type"] = jsonTypes
 	h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	x.w.WriteHeader(status)
-	if len(b) > maxPooled {
+	if len(b) > alwaysFits {
 		_ = x.write(http.NewResponseController(x.w), b)
 		return
 	}

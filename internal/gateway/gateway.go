@@ -46,9 +46,10 @@ type Gateway struct {
 	fronts  map[*front]struct{}
 	ends    []func() // of server ends that Close ends
 
-	sessions *sessions
-	conns    sync.Map // net.Conn → *agent
-	buffers  sync.Pool
+	sessions  *sessions
+	deadlines deadlines // of calls over HTTP in the legacy era
+	conns     sync.Map  // net.Conn → *agent
+	buffers   sync.Pool
 }
 
 var errClosed = errors.New("the gateway is closing; connect again later")
@@ -71,7 +72,7 @@ func New(h *usher.Host, o Options) *Gateway {
 		o.MaxConnections = 256
 	}
 	g := &Gateway{
-		h: h, o: o, words: newWords(o), sessions: newSessions(o.MaxSessions, o.IdleTimeout), fronts: make(map[*front]struct{}),
+		h: h, o: o, words: newWords(o), sessions: newSessions(o.MaxSessions, o.IdleTimeout), deadlines: deadlines{after: o.CallTimeout}, fronts: make(map[*front]struct{}),
 	}
 	g.ctx, g.cancel = context.WithCancel(h.Context())
 	return g
@@ -87,6 +88,7 @@ func (g *Gateway) Close() {
 	g.ends = nil
 	g.mu.Unlock()
 	g.cancel()
+	g.deadlines.close()
 	g.running.Wait()
 	for _, s := range g.sessions.close() {
 		s.end("closed")

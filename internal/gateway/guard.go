@@ -25,7 +25,7 @@ func refuseStatus(status int, text string) *refusal {
 // requests across origins. Nothing of the request is read before.
 func (g *Gateway) checkOrigin(r *http.Request) *refusal {
 	if !g.hostAllowed(r) {
-		return refuseStatus(http.StatusForbidden, "the Host header names another machine or port; if that is right, allow it in usher's configuration")
+		return refuseStatus(http.StatusForbidden, "the Host header names another machine or port; call usher by the address that it listens on, such as 127.0.0.1 with its port")
 	}
 	if !g.originsAllowed(r.Header["Origin"]) {
 		return refuseStatus(http.StatusForbidden, textOrigin)
@@ -50,6 +50,10 @@ func (g *Gateway) Guard(next http.Handler) http.Handler {
 }
 
 func (g *Gateway) hostAllowed(r *http.Request) bool {
+	local := r.Context().Value(http.LocalAddrContextKey)
+	if _, isSocket := local.(*net.UnixAddr); isSocket {
+		return true // no name leads a web page to a socket
+	}
 	name, port := splitHost(r.Host)
 	for _, allowed := range g.o.AllowedHosts {
 		if strings.EqualFold(allowed, name) || strings.EqualFold(allowed, r.Host) {
@@ -59,19 +63,14 @@ func (g *Gateway) hostAllowed(r *http.Request) bool {
 	if !isLoopback(name) {
 		return false
 	}
-	switch local := r.Context().Value(http.LocalAddrContextKey).(type) {
-	case *net.TCPAddr:
-		if port == "" {
-			port = "80"
-			if r.TLS != nil {
-				port = "443"
-			}
+	tcp, ok := local.(*net.TCPAddr)
+	if port == "" {
+		port = "80"
+		if r.TLS != nil {
+			port = "443"
 		}
-		return port == strconv.Itoa(local.Port)
-	case *net.UnixAddr:
-		return true
 	}
-	return false
+	return ok && port == strconv.Itoa(tcp.Port)
 }
 
 // splitHost takes "name", "name:port", "[v6]" and "[v6]:port" apart.

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +188,22 @@ func TestOrigins(t *testing.T) {
 		}
 		if r := c.delete(header, mcp.HeaderSession+": nonsense"); want == 403 && r.status != 403 {
 			t.Errorf("DELETE %s: %d", header, r.status)
+		}
+	}
+}
+
+// B5: whoever reaches a socket may call it what they like; a page's origin counts there too.
+func TestOriginsAtSocket(t *testing.T) {
+	g := newWorld(t, Options{}).Gateway
+	for header, want := range map[string]bool{"Host: usher": true, "Host: x.sock": true, "Host: evil.example:80": true, "Origin: http://evil.example": false} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.UnixAddr{Name: "/run/x.sock", Net: "unix"}))
+		name, value, _ := strings.Cut(header, ": ")
+		if r.Header.Set(name, value); name == "Host" {
+			r.Host = value
+		}
+		if refusal := g.checkOrigin(r); (refusal == nil) != want {
+			t.Errorf("%s: %+v", header, refusal)
 		}
 	}
 }

@@ -148,14 +148,15 @@ func (g *Gateway) legacyHTTP(r *http.Request, m *mcp.Message, x *exchange) {
 }
 
 func (g *Gateway) legacyRequest(s *session, m *mcp.Message, x *exchange) {
-	ctx, cancel := context.WithCancel(g.ctx) // not the request's: a disconnect is no cancellation here
-	defer cancel()
-	if !s.call(m.ID, cancel) {
+	ctx := g.deadlines.begin(g.ctx) // not the request's: a disconnect is no cancellation here
+	defer g.deadlines.end(ctx)
+	if !s.call(m.ID, ctx) {
 		g.refuse(x.w, m.ID, &refusal{http.StatusBadRequest, mcp.CodeInvalidRequest, "a request with this id is already running"})
 		return
 	}
-	defer s.answered(m.ID)
-	x.answer(s.legacy(ctx, m, x), http.StatusOK)
+	answer := s.legacy(ctx, m, x)
+	s.answered(m.ID) // before the client has the answer: it may take the id again at once
+	x.answer(answer, http.StatusOK)
 }
 
 // find returns the session that a legacy request names; release must follow.

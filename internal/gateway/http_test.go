@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,6 +224,40 @@ func TestEqualIDs(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// flushed calls then when the first answer is on its way, while its handler hasn't returned.
+type flushed struct {
+	http.ResponseWriter
+	then func()
+}
+
+func (f flushed) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+func (f flushed) Flush() {
+	f.ResponseWriter.(http.Flusher).Flush()
+	f.then()
+}
+
+// S4: a client that has an answer may take the request's id again, over any of its connections.
+func TestIDAgain(t *testing.T) {
+	w := newWorld(t, Options{})
+	var armed atomic.Bool
+	again := make(chan struct{})
+	defer close(again)
+	url := newHTTP(t, func(out http.ResponseWriter, r *http.Request) {
+		if armed.CompareAndSwap(true, false) {
+			out = flushed{out, func() { <-again }}
+		}
+		w.HTTP().ServeHTTP(out, r)
+	})
+	c := w.client(url)
+	c.hello()
+	armed.Store(true)
+	c.post(listTools).result(t)
+	other := w.client(url) // a connection on which no handler is busy
+	other.session = c.session
+	other.post(listTools).result(t)
 }
 
 // H5: a log that fails refuses, and says so.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"container/list"
-	"context"
 	"crypto/rand"
 	"sync"
 	"time"
@@ -16,7 +15,7 @@ type session struct {
 	id string
 
 	callsMu sync.Mutex
-	calls   map[mcp.ID]context.CancelFunc
+	calls   map[mcp.ID]*limited
 
 	// Guarded by sessions.mu.
 	uses  int
@@ -25,16 +24,16 @@ type session struct {
 }
 
 // call registers a request that runs. It reports false if one with this id runs already.
-func (s *session) call(id mcp.ID, cancel context.CancelFunc) bool {
+func (s *session) call(id mcp.ID, c *limited) bool {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
 	if s.calls == nil {
-		s.calls = map[mcp.ID]context.CancelFunc{}
+		s.calls = map[mcp.ID]*limited{}
 	}
 	if s.calls[id] != nil {
 		return false
 	}
-	s.calls[id] = cancel
+	s.calls[id] = c
 	return true
 }
 
@@ -48,16 +47,16 @@ func (s *session) answered(id mcp.ID) {
 func (s *session) cancel(id mcp.ID) {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
-	if cancel := s.calls[id]; cancel != nil {
-		cancel()
+	if c := s.calls[id]; c != nil {
+		c.stop()
 	}
 }
 
 func (s *session) cancelAll() {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
-	for _, cancel := range s.calls {
-		cancel()
+	for _, c := range s.calls {
+		c.stop()
 	}
 }
 

@@ -12,13 +12,13 @@ const (
 	maxCompared = 10_000 // tools looked at, so that a flood of wrong names stays cheap
 )
 
-// nearest returns full names close to a wrong one: first those whose bare name it is, then by edit distance.
-func (t *Table) nearest(name string, same []string, hidden func(*Tool) bool) []string {
+// nearest returns tools with names close to a wrong one: first those whose bare name it is, then by edit distance.
+func (t *Table) nearest(name string, same []*Tool, hidden func(*Tool) bool) []*Tool {
 	if len(same) > 0 {
 		return same[:min(len(same), maxNearest)]
 	}
 	type scored struct {
-		name     string
+		tool     *Tool
 		distance int
 	}
 	var best []scored
@@ -30,13 +30,13 @@ func (t *Table) nearest(name string, same []string, hidden func(*Tool) bool) []s
 		d := min(near.Distance(lower, strings.ToLower(tool.Name)), near.Distance(lower, strings.ToLower(tool.Tool)),
 			near.Distance(lower, strings.ToLower(tool.Model)))
 		if d <= max(2, len(name)/3) {
-			best = append(best, scored{tool.Name, d})
+			best = append(best, scored{tool, d})
 		}
 	}
 	slices.SortStableFunc(best, func(a, b scored) int { return a.distance - b.distance })
-	var names []string
+	var tools []*Tool
 	for _, s := range best[:min(len(best), maxNearest)] {
-		names = append(names, s.name)
+		tools = append(tools, s.tool)
 	}
-	return names
+	return tools
 }

@@ -187,3 +187,13 @@ func BenchmarkResolve50k(b *testing.B) {
 		}
 	}
 }
+
+// The names that may have been meant are spelled as the caller spells names.
+func TestUnknownIsSpelledAsTheCallerDoes(t *testing.T) {
+	tb := table(map[string][]string{"jira": {"echo"}})
+	for name, want := range map[string]string{"mcp.jira.ecko": "did you mean mcp.jira.echo?", "mcp__jira__ecko": "did you mean mcp__jira__echo?"} {
+		if _, err := tb.Resolve(name, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

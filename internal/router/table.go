@@ -69,23 +69,36 @@ func (t *Table) Resolve(name string, hidden func(*Tool) bool) (*Tool, error) {
 
 func (t *Table) resolveBare(name string, hidden func(*Tool) bool) (*Tool, error) {
 	var local *Tool
-	var others []string
+	var others []*Tool
 	for _, tool := range t.bare[name] {
 		switch {
 		case hidden != nil && hidden(tool):
 		case tool.Server == "":
 			local = tool
 		default:
-			others = append(others, tool.Name)
+			others = append(others, tool)
 		}
 	}
 	switch {
 	case local != nil && len(others) == 0:
 		return local, nil
 	case local != nil:
-		return nil, &Ambiguous{Name: name, Candidates: append([]string{local.Name}, others...)}
+		return nil, &Ambiguous{Name: name, Candidates: append([]string{local.Name}, canonical(others)...)}
 	}
-	return nil, &Unknown{Name: name, Nearest: t.nearest(name, others, hidden)}
+	near := t.nearest(name, others, hidden)
+	unknown := &Unknown{Name: name, Nearest: canonical(near)}
+	if strings.Contains(name, "__") {
+		unknown.spelled = models(near)
+	}
+	return nil, unknown
+}
+
+func canonical(tools []*Tool) []string {
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return names
 }
 
 func models(tools []*Tool) []string {
@@ -110,13 +123,21 @@ func (e *Ambiguous) Error() string {
 // Unknown says that no tool has a name, and which names are near.
 type Unknown struct {
 	Name    string
-	Nearest []string
+	Nearest []string // canonical
+	spelled []string // the nearest as they are for models, where that is how the caller writes them
 }
 
-// Error tells the nearest names.
+// Error tells the nearest names, in the caller's spelling.
 func (e *Unknown) Error() string {
 	if len(e.Nearest) == 0 {
 		return fmt.Sprintf("nothing is called %q", e.Name)
 	}
-	return fmt.Sprintf("nothing is called %q; did you mean %s?", e.Name, strings.Join(e.Nearest, ", "))
+	return fmt.Sprintf("nothing is called %q; did you mean %s?", e.Name, strings.Join(or(e.spelled, e.Nearest), ", "))
+}
+
+func or(first, second []string) []string {
+	if len(first) > 0 {
+		return first
+	}
+	return second
 }

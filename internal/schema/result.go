@@ -7,8 +7,9 @@ import (
 	"github.com/usher-mcp/usher/mcp"
 )
 
-// maxResult bounds the structured content that is checked: decoded, it takes ten times the memory.
-const maxResult = 4 << 20
+// maxResult bounds the structured content that is checked: the caller waits for it (some 15 ms for as much as this), and
+// decoded it takes ten times the memory.
+const maxResult = 256 << 10
 
 const structured = "structuredContent"
 
@@ -17,7 +18,7 @@ const structured = "structuredContent"
 //
 // A result without structuredContent is a Violation too, even if the schema can't be compiled (2025-06-18, "Output
 // Schema"). Nothing is wrong with a failure (isError), with what isn't a result yet (a resultType other than "complete"),
-// and with any result if there is no schema. As for Check, content of more than 4 MiB, or whose check would cost too
+// and with any result if there is no schema. As for Check, content of more than 256 KiB, or whose check would cost too
 // much, passes; Err tells that a schema can't be used. Any JSON value may be structuredContent; numbers are compared
 // exactly. The caller has parsed the result with mcp.Parse or mcp.Validate.
 func (c *Checker) CheckResult(result json.RawMessage) error {

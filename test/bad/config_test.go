@@ -64,6 +64,10 @@ func TestBadEntry(t *testing.T) {
 			if r.code != 0 || !strings.Contains(r.out, "mcp.good.echo") {
 				t.Errorf("usher tools: exit code %d: %s%s", r.code, r.out, r.err)
 			}
+			if strings.Contains(r.err, " mistakes; ") { // more than one: doctor tells them
+				d := w.run(t, "doctor")
+				r.err += d.out + d.err
+			}
 			contains(t, r.err, test.want...)
 			if test.call != "" {
 				w.fails(t, 3, append(test.want, " doctor"), "call", test.call, "text=x")

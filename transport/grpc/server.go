@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	gogrpc "google.golang.org/grpc"
@@ -59,10 +60,13 @@ const (
 
 // Server is a gRPC server for MCP sessions, health checks (grpc.health.v1, for "" and for the MCP service) and reflection
 // (grpc.reflection.v1 and v1alpha). Health checks and reflection ask for no credentials but TLS's.
+// The requests of all sessions that wait for an answer have at most 1 GiB; one more is refused. Frames that are still
+// being read don't count: each session may have one, of up to 32 MiB.
 type Server struct {
 	o      ServerOptions
 	grpc   *gogrpc.Server
 	health *health.Server
+	held   atomic.Int64 // by all sessions; duplex.Share
 
 	mu       sync.Mutex
 	sessions int

@@ -94,7 +94,7 @@ func (s *Server) serve(stream mcpv1.Mcp_SessionServer, h mcp.Handler) error {
 	out := &sink{stream: stream, limit: s.o.Stall}
 	out.timer = time.AfterFunc(s.o.Stall, func() { cancel(errStalled) })
 	out.timer.Stop()
-	err := duplex.Serve(ctx, in, out, h, lastAnswers)
+	err := duplex.Serve(ctx, in, out, h, lastAnswers, &s.held)
 	switch {
 	case err == nil:
 		return nil

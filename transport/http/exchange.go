@@ -3,10 +3,13 @@ package http
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	nethttp "net/http"
 	"net/http/httptrace"
+	"os"
 	"sync/atomic"
 
 	"github.com/usher-mcp/usher/internal/dial"
@@ -77,6 +80,9 @@ func (x *exchange) finish() {
 func (x *exchange) post(m *mcp.Message, mirror mcp.Mirror) error {
 	if m.Method != mcp.MethodInitialize {
 		x.session, _ = x.conn.session.get()
+		if x.session == "" && x.conn.session.isOver() { // a request without the id is refused in words that tell nothing
+			return fmt.Errorf("%w: %w", transport.ErrNotSent, transport.ErrSessionExpired)
+		}
 	}
 	header, err := x.conn.headers(mirror, x.session)
 	if err != nil {
@@ -113,7 +119,7 @@ func (x *exchange) tell(m *mcp.Message, mirror mcp.Mirror) error {
 		return err
 	}
 	if contentType(x.res) != typeEvents {
-		_, _ = io.CopyN(io.Discard, x.res.Body, maxRest) // so that the TCP connection can be used again
+		drain(x.res)
 	}
 	return nil
 }
@@ -131,10 +137,26 @@ func (x *exchange) explain(doing string, err error) error {
 		err = cause
 	}
 	if x.looked.Load() && !x.found.Load() {
-		return fmt.Errorf("%s failed: %w: %w", doing, transport.ErrNotSent, err)
+		return &unsent{err}
 	}
 	return fmt.Errorf("%s failed: %w", doing, err)
 }
+
+// unsent wraps transport.ErrNotSent in the words of the network alone: "127.0.0.1:80: connection refused" says all.
+type unsent struct{ reason error }
+
+func (u *unsent) Error() string {
+	if e, ok := u.reason.(*net.OpError); ok && e.Op == "dial" && e.Addr != nil {
+		why := e.Err
+		if call, ok := errors.AsType[*os.SyscallError](why); ok {
+			why = call.Err
+		}
+		return e.Addr.String() + ": " + why.Error()
+	}
+	return u.reason.Error()
+}
+
+func (u *unsent) Unwrap() []error { return []error{transport.ErrNotSent, u.reason} }
 
 // ended returns the error of a context that has ended, with its cause if that says more.
 func ended(ctx context.Context) error {

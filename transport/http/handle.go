@@ -32,8 +32,8 @@ var errTooLarge error = fault.New(fault.TooLarge, "an answer of the server is lo
 // A stream of a legacy server that ends before the answer is resumed where its events have ids, at most 5 times in a row
 // without anything new; no event is passed on twice. An answer on the standalone stream is as good.
 //
-// Errors, by what they wrap: transport.ErrNotSent if nothing was written; transport.ErrSessionExpired, and the session
-// is forgotten; *transport.Broken if an answer came that can't be used; *transport.StatusError if the HTTP answer was
+// Errors, by what they wrap: transport.ErrNotSent if nothing was written; transport.ErrSessionExpired, upon which nothing
+// but initialize is sent any more; *transport.Broken if an answer came that can't be used; *transport.StatusError if the HTTP answer was
 // no MCP answer; ErrCut; ctx.Err().
 //
 // If an HTTP error carries a JSON-RPC error for req (with its id, or with none), Handle returns both: the answer, with

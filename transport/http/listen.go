@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	nethttp "net/http"
 	"strconv"
@@ -61,9 +60,10 @@ func (c *conn) listen(ctx context.Context, session, revision, lastID string) (*n
 	if res.StatusCode == nethttp.StatusOK && contentType(res) == typeEvents {
 		return res, nil
 	}
-	defer res.Body.Close()
 	if res.ContentLength >= 0 && res.ContentLength <= maxRest {
-		_, _ = io.Copy(io.Discard, res.Body) // so that the TCP connection can be used again
+		drain(res)
+	} else {
+		_ = res.Body.Close()
 	}
 	return nil, noEvents(res)
 }
@@ -121,6 +121,12 @@ func (p pace) backoff(retry time.Duration, idle int) time.Duration {
 		d = min(2*d, p.most)
 	}
 	return max(retry, p.least, d-rand.N(d/2+1))
+}
+
+// floor is what is waited at least after so many connections in a row that didn't last: least, doubled with each of them
+// up to first.
+func (p pace) floor(least time.Duration, brief int) time.Duration {
+	return min(least<<min(max(brief-1, 0), 10), p.first)
 }
 
 // sleep waits; false if ctx ended before.

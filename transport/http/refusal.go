@@ -6,6 +6,7 @@ import (
 	"io"
 	nethttp "net/http"
 	"strings"
+	"time"
 
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
@@ -15,6 +16,8 @@ const (
 	maxStatusBody = 64 << 10
 	maxErrorBody  = 1 << 20 // of a JSON-RPC error
 	maxRest       = 64 << 10
+
+	maxStatusTime = 5 * time.Second // for the body of an answer that isn't an MCP answer
 )
 
 // refusal makes errors of an answer that isn't a success; see Handle. id is that of the request, if there was one.
@@ -89,12 +92,23 @@ func forgotSession(status int, body []byte, answer *mcp.Message) bool {
 	return false
 }
 
-// readSome reads at most limit bytes of the body. A body that breaks off is taken as far as it came; it fails only if
-// the caller gave up or the connection was closed meanwhile.
+// readSome reads at most limit bytes of the body. A body that breaks off, or goes on for more than 5 s, is taken as far
+// as it came; it fails only if the caller gave up or the connection was closed meanwhile.
 func (x *exchange) readSome(limit int64) ([]byte, error) {
+	late := time.AfterFunc(maxStatusTime, func() { _ = x.res.Body.Close() })
+	defer late.Stop()
 	b, err := io.ReadAll(io.LimitReader(x.res.Body, limit))
 	if err != nil && x.ctx.Err() != nil {
 		return nil, x.explain("reading the server's error", err)
 	}
 	return b, nil
+}
+
+// drain closes a body that nobody reads. What is left of it is waited for a little, so that the TCP connection can be
+// used again.
+func drain(res *nethttp.Response) {
+	late := time.AfterFunc(lingerWait, func() { _ = res.Body.Close() })
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, res.Body, maxRest)
+	_ = res.Body.Close()
 }

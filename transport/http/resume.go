@@ -20,7 +20,7 @@ func (x *exchange) mayResume(t *track, revision string, err, stray error) bool {
 }
 
 // resume waits as long as the server asked for, 1 s if it didn't and 30 s at most, and then asks for the rest of the
-// stream, until it flows again. The POST itself is never sent again.
+// stream, until it flows again. A server that ends each connection soon is kept waiting, up to 1 s, whatever it asks for. The POST itself is never sent again.
 func (x *exchange) resume(t *track, revision string) error {
 	p := x.conn.pace
 	x.stream.Close()
@@ -31,7 +31,7 @@ func (x *exchange) resume(t *track, revision string) error {
 		if wait == 0 {
 			wait = p.first
 		}
-		if !sleep(x.ctx, min(wait, p.most)) {
+		if !sleep(x.ctx, min(max(wait, p.floor(minRetry, t.brief)), p.most)) {
 			return fmt.Errorf("%w: %w", ErrCut, x.explain("waiting to resume it", x.ctx.Err()))
 		}
 		res, err := x.conn.listen(x.ctx, x.session, revision, t.lastID)

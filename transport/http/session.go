@@ -14,6 +14,7 @@ const maxSessionID = 1024
 type session struct {
 	mu       sync.Mutex
 	id       string
+	over     bool   // the server has forgotten it
 	revision string // the last that a request bore, for the messages that bring none
 }
 
@@ -37,7 +38,7 @@ func (s *session) take(h nethttp.Header) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.id = id
+	s.id, s.over = id, false
 	return nil
 }
 
@@ -46,6 +47,13 @@ func (s *session) drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.id == id {
-		s.id = ""
+		s.id, s.over = "", true
 	}
+}
+
+// isOver reports whether a session has ended and no other has begun.
+func (s *session) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
 }

@@ -99,8 +99,12 @@ func TestSessionExpired(t *testing.T) { // C6, case-053, case-083
 		if m != nil || !errors.Is(err, transport.ErrSessionExpired) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := c.Handle(within(t, 5*time.Second), call(3), mcp.Nobody); err != nil {
-			t.Errorf("%s: the id was sent again: %v", name, err)
+		sent := srv.seen()
+		if _, err := c.Handle(within(t, 5*time.Second), call(3), mcp.Nobody); !errors.Is(err, transport.ErrSessionExpired) {
+			t.Errorf("%s: a call of the session that is over: %v", name, err)
+		}
+		if now := srv.seen(); now != sent {
+			t.Errorf("%s: the server saw %s", name, now)
 		}
 		_ = c.Close()
 		if got := srv.seen(); strings.Contains(got, "DELETE") {

@@ -82,7 +82,8 @@ func (s *standalone) run() {
 			return
 		}
 		s.report("lost: " + err.Error())
-		wait := laterOf(s.conn.pace.backoff(s.track.retry, s.track.idle), err)
+		p := s.conn.pace
+		wait := max(laterOf(p.backoff(s.track.retry, s.track.idle), err), p.floor(p.least, s.track.brief))
 		s.track.idle++
 		if !sleep(s.ctx, wait) {
 			return
@@ -99,6 +100,10 @@ func (s *standalone) once() error {
 	res, err := s.conn.listen(s.ctx, s.session, s.revision, lastID)
 	if err != nil {
 		s.answered()
+		if _, never := errors.AsType[*noStream](err); never && lastID != "" { // it may have forgotten the event alone
+			s.track.lastID = ""
+			return &notNow{reason: err.Error()}
+		}
 		return err
 	}
 	defer res.Body.Close()

@@ -311,3 +311,45 @@ func TestStandaloneIsAwaited(t *testing.T) {
 		}
 	}
 }
+
+// C5: a server that no longer knows the last event is asked for a stream from now on; one that has none isn't asked a
+// third time.
+func TestStandaloneForgottenEvent(t *testing.T) {
+	for name, again := range map[string]bool{"it has a stream": true, "it has none": false} {
+		s := newLegacy(func(n int, w nethttp.ResponseWriter, r *nethttp.Request) {
+			switch {
+			case n == 1:
+				_, _ = fmt.Fprintf(asEvents(w), "retry: 1\nid: a\ndata: %s\n\n", notice(1))
+			case n == 2 || !again:
+				w.WriteHeader(400)
+			default:
+				_, _ = fmt.Fprintf(asEvents(w), "data: %s\n\n", notice(2))
+				_ = nethttp.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+		})
+		c := greet(t, serve(t, s.ServeHTTP).URL)
+		receive(t, c)
+		if again {
+			if m := receive(t, c); string(m.Params) != `{"n":2}` {
+				t.Errorf("got %s", m.Params)
+			}
+		} else {
+			until(t, c, "none: ")
+		}
+		if len(s.gets) != 3 {
+			t.Errorf("%s: %d GETs", name, len(s.gets))
+			continue
+		}
+		for i, want := range []string{"", "a", ""} {
+			if got := (<-s.gets).Get("Last-Event-Id"); got != want {
+				t.Errorf("%s: GET %d bore the id %q, want %q", name, i+1, got, want)
+			}
+		}
+	}
+}
+
+func asEvents(w nethttp.ResponseWriter) io.Writer {
+	w.Header().Set("Content-Type", typeEvents)
+	return w
+}

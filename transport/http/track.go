@@ -30,6 +30,8 @@ type track struct {
 	retry  time.Duration // what the server asked to wait, at least minRetry; 0: it didn't
 	idle   int           // connections in a row, tried or had, that brought nothing new; who connects counts them
 
+	brief int // connections in a row that weren't steady
+
 	began time.Time
 	nth   uint32 // of the connection
 	seen  seen
@@ -40,6 +42,7 @@ func (t *track) open(r io.Reader) *eventstream.Reader {
 	s := eventstream.NewReader(r, mcp.MaxMessage)
 	s.IDs = true
 	t.nth++
+	t.brief++
 	t.began = time.Now()
 	return s
 }
@@ -56,7 +59,7 @@ func (t *track) next(s *eventstream.Reader) (eventstream.Event, error) {
 		}
 		if err != nil {
 			if time.Since(t.began) >= steady {
-				t.idle = 0
+				t.idle, t.brief = 0, 0
 			}
 			return eventstream.Event{}, err
 		}

@@ -33,6 +33,7 @@ type conn struct {
 	inbox  chan received
 	gone   chan struct{} // the reader has ended
 	posts  chan struct{} // one for each request that is being posted
+	rest   time.Duration // restTime
 
 	ending sync.Once
 	end    error         // set before done is closed
@@ -53,7 +54,7 @@ type received struct {
 
 func newConn(t *client) *conn {
 	c := &conn{
-		client: t, inbox: make(chan received), posts: make(chan struct{}, maxPosts),
+		client: t, inbox: make(chan received), posts: make(chan struct{}, maxPosts), rest: restTime,
 		gone: make(chan struct{}), done: make(chan struct{}), drained: make(chan struct{}),
 	}
 	c.http, c.release = t.httpClient()

@@ -94,6 +94,36 @@ func TestSendStatus(t *testing.T) {
 	}
 }
 
+// A server that takes messages and answers no post keeps a connection for each only while its Send waits, and a moment.
+func TestSendNeverAnswered(t *testing.T) { // A5
+	posted, ended := make(chan struct{}), make(chan struct{})
+	s := serve(t, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if r.Method == nethttp.MethodGet {
+			(&scripted{say: says(endpointEvent)}).ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		posted <- struct{}{}
+		<-r.Context().Done()
+		close(ended)
+	}))
+	c := connect(t, s.URL)
+	c.rest = 50 * time.Millisecond
+	ctx, cancel := context.WithCancel(bounded(t))
+	sent := make(chan error, 1)
+	go func() { sent <- c.Send(ctx, request(1, "echo", 1)) }()
+	<-posted
+	cancel()
+	if err := <-sent; err != nil {
+		t.Errorf("Send: %v", err)
+	}
+	select {
+	case <-ended:
+	case <-bounded(t).Done():
+		t.Error("the post goes on")
+	}
+}
+
 // An answer that never ends doesn't hold up, nor does it end with the Send.
 func TestSendAnsweredWithoutEnd(t *testing.T) {
 	ended := make(chan struct{})

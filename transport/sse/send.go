@@ -60,6 +60,7 @@ func (c *conn) Send(ctx context.Context, m *mcp.Message) error {
 	}
 	p := c.newPost(ctx)
 	go p.run(body)
+	defer p.giveUp()
 	if m.IsRequest() {
 		return p.wait(ctx, nil)
 	}
@@ -134,6 +135,14 @@ func (p *post) wait(ctx context.Context, enough <-chan time.Time) error {
 	}
 }
 
+// giveUp ends a post whose answer doesn't come in time, once nobody waits for it: a server that takes messages and never
+// says so would collect connections.
+func (p *post) giveUp() {
+	if !isClosed(p.done) {
+		time.AfterFunc(p.conn.rest, p.cancel)
+	}
+}
+
 // run posts body, says what came of it, and reads the rest.
 func (p *post) run(body []byte) {
 	defer p.conn.leave()
@@ -146,7 +155,7 @@ func (p *post) run(body []byte) {
 		return
 	}
 	defer res.Body.Close()
-	defer time.AfterFunc(restTime, p.cancel).Stop()
+	defer time.AfterFunc(p.conn.rest, p.cancel).Stop()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		p.verdict <- statusError(res)
 		return

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/usher-mcp/usher/internal/duplex"
@@ -17,7 +18,7 @@ import (
 const (
 	defaultSessions = 256
 	keepAlive       = 15 * time.Second
-	// stallTime is how long a client may take for the next 64 KiB that it is sent.
+	// stallTime is how long a client may take for the next 64 KiB that it is sent, or that it posts.
 	stallTime = 10 * time.Second
 	// endTime is how long the rest of a stream may take, and closing a server in all five times that.
 	endTime = time.Second
@@ -42,7 +43,9 @@ type ServerOptions struct {
 //
 // A session is served as duplex.Serve says. It ends, and its calls are cancelled, when its client closes the stream, when
 // the client takes less than 64 KiB in 10 s although more waits, and on Close. At most 1 MiB and one message wait for a
-// client: then its answers wait too, and what it is told without asking is dropped.
+// client: then its answers wait too, and what it is told without asking is dropped. What a client posts at once has at
+// most 64 MiB (else 503) and comes as fast as that (else 408). What all clients have posted and wait for has at most
+// 1 GiB.
 //
 // Whoever mounts it checks Host and Origin of every request before, and who may use it: the id of a session can't be
 // guessed, but nothing else protects it. The http.Server needs a ReadHeaderTimeout; its WriteTimeout and ReadTimeout
@@ -54,6 +57,7 @@ type Server struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	held   atomic.Int64 // by all sessions; duplex.Share
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -69,6 +73,8 @@ type session struct {
 	in     *inbox
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+
+	reading atomic.Int64 // bytes of the posts that are under way
 }
 
 var (
@@ -140,7 +146,7 @@ func (s *Server) get(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	alive := out.keepAlive(s.keepAlive, func() { ses.cancel(errGone) })
 	defer out.end(alive)
-	_ = duplex.Serve(ses.ctx, ses.in, out, h, 0) // how it ended is of no use to anybody here
+	_ = duplex.Serve(ses.ctx, ses.in, out, h, 0, &s.held) // how it ended is of no use to anybody here
 }
 
 // begin makes a session, nil if there are too many.

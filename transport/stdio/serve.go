@@ -25,7 +25,7 @@ const lastAnswers = 5 * time.Second
 // After the end of in, requests have five seconds to be answered. In every case Serve has ended all it started when it
 // returns, but for a handler that ignores its context, and a read or write under way on a stream without deadlines.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h mcp.Handler) error {
-	return duplex.Serve(ctx, &source{newFrames(in, mcp.MaxMessage), in}, sink{out}, h, lastAnswers)
+	return duplex.Serve(ctx, &source{newFrames(in, mcp.MaxMessage), in}, sink{out}, h, lastAnswers, nil)
 }
 
 // source is standard input as duplex reads it.

@@ -47,6 +47,7 @@ type link struct {
 	// Of the reader alone.
 	scratch []byte
 	pending []duplex.Frame // rest of a batch
+	shared  *atomic.Int64  // nil, or what all links of a server hold; duplex.Share
 	over    bool           // the last message was too long, so no other is read
 }
 
@@ -97,7 +98,8 @@ func (l *link) read() ([]byte, *duplex.Scanner, error) {
 	if l.scratch == nil {
 		l.scratch = make([]byte, scratchSize)
 	}
-	b, n := l.scratch, 0
+	b, n, grown := l.scratch, 0, 0
+	defer func() { duplex.Share(l.shared, -grown) }()
 	for {
 		m, err := r.Read(b[n:])
 		n += m
@@ -112,7 +114,12 @@ func (l *link) read() ([]byte, *duplex.Scanner, error) {
 			scan, err := scanRest(b[:n], r)
 			return nil, scan, err
 		case n == len(b):
-			b = append(make([]byte, 0, min(2*n, mcp.MaxMessage+1)), b...)
+			size := min(2*n, mcp.MaxMessage+1)
+			if !duplex.Share(l.shared, size-grown) {
+				return nil, nil, &ending{code: websocket.StatusTryAgainLater, text: "the messages of all clients are too long together; try again later"}
+			}
+			grown = size
+			b = append(make([]byte, 0, size), b...)
 			b = b[:cap(b)]
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -36,11 +37,14 @@ type ServerOptions struct {
 	Timing
 }
 
-// Server is the server end. Each WebSocket is a session of its own, which lives as long as its connection.
+// Server is the server end. Each WebSocket is a session of its own, which lives as long as its connection. What all
+// clients send and wait for at once has at most 1 GiB: beyond that a request is refused, and a client that is in the
+// midst of a long message is closed with 1013.
 type Server struct {
 	o      ServerOptions
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	held   atomic.Int64 // by all connections; duplex.Share
 
 	mu     sync.Mutex
 	open   int

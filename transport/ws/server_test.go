@@ -190,6 +190,33 @@ func TestTooLongFromClient(t *testing.T) {
 	}
 }
 
+// A5: what all clients send at once is bounded, also before it is a message; one that is answered is given back.
+func TestAllClientsAreBounded(t *testing.T) {
+	target, s := serveWith(t, transporttest.Echo(), ServerOptions{})
+	const others = 1<<30 - 128<<10
+	s.held.Store(others)
+	c := raw(t, target, nil)
+	for id := range 3 {
+		write(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"echo","params":{"t":"%s"}}`, id, strings.Repeat("x", 40<<10)))
+		if got := read(t, c); !strings.Contains(got, `"result":{"t":`) {
+			t.Fatalf("got %.100s", got)
+		}
+	}
+	w, err := c.Writer(within(t, 5*time.Second), websocket.MessageText) // of a message that never ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(`{"a":"` + strings.Repeat("x", 200<<10))); err != nil {
+		t.Fatal(err)
+	}
+	if got := closeCode(t, c); got != websocket.StatusTryAgainLater {
+		t.Errorf("closed with %v", got)
+	}
+	if _ = s.Close(); s.held.Load() != others {
+		t.Errorf("%d bytes are counted at the end", s.held.Load()-others)
+	}
+}
+
 // Compression isn't agreed on, though a client offers it.
 func TestNoCompression(t *testing.T) {
 	res := upgrade(t, serve(t, transporttest.Echo(), ServerOptions{}), nethttp.Header{"Sec-Websocket-Extensions": {"permessage-deflate"}})

@@ -15,6 +15,7 @@ import (
 // context.
 func (s *Server) serve(l *link, r *nethttp.Request) {
 	c := &session{link: l}
+	l.shared = &s.held
 	defer c.Stop() // also if Open panics
 	// The request's context ends when ServeHTTP returns or its server's base context ends, not with the connection.
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -31,7 +32,7 @@ func (s *Server) serve(l *link, r *nethttp.Request) {
 		l.close(websocket.StatusPolicyViolation, "this client is not served")
 		return
 	}
-	_ = duplex.Serve(ctx, c, sink{l}, h, 0) // behind a close frame no answer can be sent, so nothing waits for one
+	_ = duplex.Serve(ctx, c, sink{l}, h, 0, &s.held) // behind a close frame no answer can be sent, so nothing waits for one
 }
 
 // session is one client as duplex reads it.

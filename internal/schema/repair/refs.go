@@ -60,7 +60,7 @@ func (w *walker) written(t target, p place) *node {
 // cut keeps the type and the description; text stands for a description that is missing.
 func (w *walker) cut(b json.RawMessage, text string) *node {
 	n := &node{}
-	if b[0] != '{' || w.source.old && mcp.Member(b, "$ref") != nil {
+	if !w.source.mayLook(b) || b[0] != '{' || w.source.old && mcp.Member(b, "$ref") != nil {
 		return n
 	}
 	if raw := mcp.Member(b, "type"); raw != nil {

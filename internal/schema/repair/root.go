@@ -70,6 +70,7 @@ type merge struct {
 	base     *node
 	order    []string
 	props    map[string]*node
+	narrowed map[string]int
 	required []string
 	needed   map[string]bool
 	closed   bool
@@ -77,7 +78,7 @@ type merge struct {
 }
 
 func newMerge(n *node) *merge {
-	f := &merge{base: n, props: map[string]*node{}, needed: map[string]bool{}, closed: closed(n)}
+	f := &merge{base: n, props: map[string]*node{}, narrowed: map[string]int{}, needed: map[string]bool{}, closed: closed(n)}
 	f.require(n.required())
 	for _, p := range n.properties() {
 		f.declare(p.name, p.node)
@@ -99,9 +100,15 @@ func (f *merge) require(names []string) {
 	}
 }
 
+// maxNarrowed bounds how often one property is narrowed, since all that was said of it is compared each time.
+const maxNarrowed = 16
+
 // declare adds a property, or narrows it.
 func (f *merge) declare(name string, n *node) {
 	if old, ok := f.props[name]; ok {
+		if f.narrowed[name]++; f.narrowed[name] > maxNarrowed {
+			return
+		}
 		n = both(old, n)
 	} else {
 		f.order = append(f.order, name)

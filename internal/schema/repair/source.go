@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,12 @@ type source struct {
 	taken    map[string]bool
 	odd      bool // an odd name may be that of a property
 	resolved map[lookup]target
+	anchors  map[*byte]map[string]target
+	looked   int // bytes that were looked through for references
 }
+
+// maxLooked bounds the time for references to some tenths of a second; those that are left then count as broken.
+const maxLooked = 64 << 20
 
 type lookup struct {
 	base *byte
@@ -29,7 +35,7 @@ type target struct{ schema, base json.RawMessage }
 
 func newSource(root json.RawMessage) *source {
 	root = bytes.TrimSpace(root)
-	s := &source{root: root, taken: map[string]bool{}, resolved: map[lookup]target{}}
+	s := &source{root: root, taken: map[string]bool{}, resolved: map[lookup]target{}, anchors: map[*byte]map[string]target{}}
 	for _, draft := range []string{"draft-03", "draft-04", "draft-06", "draft-07"} {
 		s.old = s.old || strings.Contains(mcp.Text(mcp.Member(root, "$schema")), draft)
 	}
@@ -71,8 +77,10 @@ func (s *source) resolve(ref string, base json.RawMessage) (target, bool) {
 
 func (s *source) find(ref string, base json.RawMessage) target {
 	address, fragment, _ := strings.Cut(ref, "#")
-	if id, _, _ := strings.Cut(identity(base), "#"); address != "" && address != id {
-		return target{}
+	if address != "" {
+		if id, _, _ := strings.Cut(identity(base), "#"); !s.mayLook(base) || address != id {
+			return target{}
+		}
 	}
 	fragment, err := url.PathUnescape(fragment)
 	switch {
@@ -83,7 +91,13 @@ func (s *source) find(ref string, base json.RawMessage) target {
 	case fragment[0] == '/':
 		return s.pointer(base, fragment[1:])
 	}
-	return s.anchor(base, base, fragment)
+	return s.anchor(base, fragment)
+}
+
+// mayLook reports whether b may still be looked through.
+func (s *source) mayLook(b []byte) bool {
+	s.looked += len(b)
+	return s.looked <= maxLooked
 }
 
 // identity is the `$id` of a schema, or draft 4's id.
@@ -106,6 +120,9 @@ func (s *source) pointer(b json.RawMessage, path string) target {
 	base := b
 	for step := range strings.SplitSeq(path, "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if !s.mayLook(b) {
+			return target{}
+		}
 		if b = part(b, step); b == nil {
 			return target{}
 		}
@@ -128,36 +145,48 @@ func part(b []byte, step string) json.RawMessage {
 	return nil
 }
 
-// anchor searches the places of schemas.
-func (s *source) anchor(b, base json.RawMessage, name string) target {
-	if mcp.Text(mcp.Member(b, "$anchor")) == name || identity(b) == "#"+name {
-		return target{b, base}
+// anchor finds a schema by its name.
+func (s *source) anchor(base json.RawMessage, name string) target {
+	known := s.anchors[&base[0]]
+	if known == nil {
+		known = map[string]target{}
+		s.anchors[&base[0]] = known
+		s.collect(base, base, known)
+	}
+	return known[name]
+}
+
+// collect enters the anchors at the places of schemas, of two with one name the first.
+func (s *source) collect(b, base json.RawMessage, known map[string]target) {
+	names := []string{mcp.Text(mcp.Member(b, "$anchor"))}
+	if id, ok := strings.CutPrefix(identity(b), "#"); ok {
+		names = append(names, id)
+	}
+	for _, name := range names {
+		if _, ok := known[name]; !ok {
+			known[name] = target{b, base}
+		}
 	}
 	for key, value := range mcp.Members(b) {
-		var subs [][]byte
-		switch keywords[mcp.Text(key)] {
-		case kindSchema, kindItems:
-			subs = append(subs, value)
-			for e := range mcp.Elements(value) {
-				subs = append(subs, e)
-			}
-		case kindSchemas:
-			for e := range mcp.Elements(value) {
-				subs = append(subs, e)
-			}
-		case kindMap, kindDefs, kindDependencies:
-			for _, v := range mcp.Members(value) {
-				subs = append(subs, v)
-			}
-		}
-		for _, sub := range subs {
-			if len(sub) == 0 || sub[0] != '{' || len(s.own(sub, nil)) > 0 {
-				continue // another resource has its own anchors
-			}
-			if t := s.anchor(sub, base, name); t.schema != nil {
-				return t
+		for _, sub := range subschemas(keywords[mcp.Text(key)], value) {
+			if len(sub) > 0 && sub[0] == '{' && len(s.own(sub, nil)) == 0 { // another resource has its own anchors
+				s.collect(sub, base, known)
 			}
 		}
 	}
-	return target{}
+}
+
+// subschemas returns what may be a schema in the value of a keyword.
+func subschemas(k kind, value json.RawMessage) (subs [][]byte) {
+	switch k {
+	case kindSchema, kindItems:
+		subs = append(slices.Collect(mcp.Elements(value)), value)
+	case kindSchemas:
+		subs = slices.Collect(mcp.Elements(value))
+	case kindMap, kindDefs, kindDependencies:
+		for _, v := range mcp.Members(value) {
+			subs = append(subs, v)
+		}
+	}
+	return subs
 }

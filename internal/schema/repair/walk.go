@@ -124,7 +124,12 @@ type object struct {
 	place place
 	also  []*node  // for allOf
 	void  []string // keywords to take out again
+
+	unknown int // keywords that were kept though they aren't JSON Schema's
 }
+
+// maxUnknown bounds them: a node is slow to find one among many.
+const maxUnknown = 100
 
 func (o *object) keyword(key string, value json.RawMessage) {
 	k := keywords[key]
@@ -161,7 +166,12 @@ func (o *object) data(key string, k kind, value json.RawMessage) {
 	switch {
 	case key == "id" && value[0] == '"':
 		o.tidy(o.place, "id is left out")
+	case k == kindUnknown && o.unknown == maxUnknown:
+		o.tidy(o.place, "a keyword that isn't JSON Schema's is left out")
 	case wellFormed(key, k, value):
+		if k == kindUnknown {
+			o.unknown++
+		}
 		o.node.set(member{key: key, raw: value})
 	case k == kindUnknown:
 		o.tidy(o.place, "a keyword that isn't JSON Schema's is left out")

@@ -28,6 +28,9 @@ func (a *app) allow() *cobra.Command {
 with * for any characters; mcp.SERVER.* means all tools of a server. A running usher takes
 it up within a second.
 
+A rule that can match nothing, such as one for a server that isn't configured, is refused;
+--force writes it all the same.
+
 A destructive tool asks each time, whatever an allow rule says. To change what counts as its
 risk, for the tool as it is defined now, give --risk.`,
 		Example: `  usher allow 'mcp.fs.*'
@@ -51,6 +54,7 @@ risk, for the tool as it is defined now, give --risk.`,
 	f := cmd.Flags()
 	f.BoolVar(&ask, "ask", false, "write an ask rule: these tools always ask")
 	f.BoolVar(&deny, "deny", false, "write a deny rule: these tools are hidden and refused")
+	f.BoolVar(&g.force, "force", false, "also write a rule that matches nothing yet")
 	f.StringVar(&g.risk, "risk", "", "also set the risk of this one tool: read, write, network, execute or destructive (`LEVEL`)")
 	_ = cmd.RegisterFlagCompletionFunc("risk", completeRisks)
 	cmd.ValidArgsFunction = a.completePattern
@@ -72,6 +76,7 @@ func needPattern(_ *cobra.Command, args []string) error {
 type grant struct {
 	pattern, list, risk string
 	begins              bool // there is no file yet
+	force               bool // also if it matches nothing
 }
 
 func (a *app) write(ctx context.Context, g grant) error {
@@ -108,6 +113,9 @@ func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g g
 	tools, err := allTools(h, "usher allow")
 	if err != nil {
 		return err
+	}
+	if text := surroundingsOf(c, h.Servers(), tools).futile(listedRule{g.list, config.Rule{Pattern: g.pattern}}); text != "" && !g.force {
+		return usage(text, "Nothing was written; for tools to come, add --force")
 	}
 	done := granted{File: h.ConfigPath, List: g.list, Rule: g.pattern, Risk: g.risk, created: g.begins}
 	if g.risk != "" {
@@ -218,8 +226,12 @@ func (a *app) warn(c *config.Config, w surroundings, g granted) {
 	case g.Rule == "*":
 		say("* means every tool, also those that only read")
 	}
-	if g.List == "allow" && strings.Contains(g.Rule, "*") {
+	switch sep := separator(g.Rule, "mcp"); {
+	case g.List != "allow" || g.Risk != "":
+	case strings.Contains(g.Rule, "*"):
 		say("destructive tools still ask each time; see: usher allow --help")
+	case sep != "" && strings.Contains(strings.TrimPrefix(g.Rule, "mcp"+sep), sep) && len(overrule(c, g.List, g.Rule)) == 0:
+		say("if it is destructive it still asks; add --risk write to change that")
 	}
 	if p := brokenPermissions(c); p != nil {
 		say(fmt.Sprintf("all calls ask, whatever the rules allow, until %s:%d is repaired: %s", p.File, p.Line, p.Message))

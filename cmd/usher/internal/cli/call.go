@@ -14,6 +14,8 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	near "github.com/usher-mcp/usher/internal/nearest"
+	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -132,10 +134,12 @@ func (a *app) perform(ctx context.Context, h *standard.Host, p *progress, c call
 		return nil, err
 	}
 	defer s.Close("closed")
-	args, err := c.in.arguments(schemaOf(s.Tools(), c.name))
+	schema := schemaOf(s.Tools(), c.name)
+	args, err := c.in.arguments(schema)
 	if err != nil {
 		return nil, err
 	}
+	p.note(strangers(args, schema))
 	if c.server == "" && !known(s.AllTools(), c.name) {
 		// It has been waited for long enough; what is called with a context that has ended is recorded and not sent.
 		over, cancel := context.WithCancel(ctx)
@@ -173,11 +177,9 @@ func (a *app) refusal(c *config.Config, asked asker, err error) error {
 	switch e.Kind {
 	case fault.ApprovalRequired, fault.PermissionDenied, fault.NotFound:
 		broken := brokenPermissions(c)
-		for _, p := range c.Problems {
-			if broken == nil || p != *broken {
-				a.notes([]config.Problem{p})
-			}
-		}
+		others := slices.DeleteFunc(slices.Clone(c.Problems), func(p config.Problem) bool { return broken != nil && p == *broken })
+		server, _ := serverOf(c, e.Tool)
+		a.mistakes(others, func(p config.Problem) bool { return ofPermissions(p) || server != "" && fieldServer(p.Field) == server })
 	}
 	r := asked.asks()
 	if e.Kind != fault.ApprovalRequired || r == nil {
@@ -191,6 +193,25 @@ func (a *app) refusal(c *config.Config, asked asker, err error) error {
 		f.hint = fmt.Sprintf("An ask rule comes before any allow rule; take it out of %s:%d", r.File, r.Line)
 	}
 	return f
+}
+
+// strangers tells of arguments that the tool doesn't know and that are near to ones that it does. Where its schema takes
+// no others at all, the check of the arguments says so itself.
+func strangers(args, schema json.RawMessage) string {
+	var known, texts []string
+	for key := range mcp.Members(mcp.Member(schema, "properties")) {
+		known = append(known, mcp.Text(key))
+	}
+	if string(mcp.Member(schema, "additionalProperties")) == "false" {
+		return ""
+	}
+	for key := range mcp.Members(args) {
+		name := mcp.Text(key)
+		if near := near.Name(name, known); near != "" && !slices.Contains(known, name) {
+			texts = append(texts, fmt.Sprintf("it has no argument %s; did you mean %s?", name, near))
+		}
+	}
+	return strings.Join(texts, " ")
 }
 
 // schemaOf returns the schema of the tool's arguments; nil if the name doesn't tell one tool.

@@ -48,6 +48,14 @@ func (a *app) completeTool(_ *cobra.Command, args []string, typed string) ([]str
 	return a.toolNames(typed, nil)
 }
 
+// completeToolOrServer offers the servers, too.
+func (a *app) completeToolOrServer(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.toolNames(typed, a.servers())
+}
+
 // completePattern offers all tools of a server, too.
 func (a *app) completePattern(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -30,26 +30,40 @@ func decisionTree() *question {
 		},
 		no: &question{
 			text: "kept apart from usher?",
-			yes:  &question{leaf: "stdio"},
-			no:   &question{leaf: "local (inside a Go program)"},
+			yes: &question{
+				text: "does it run already, at a port or a socket?",
+				yes:  &question{leaf: "http, ws, grpc or sse: what it speaks"},
+				no:   &question{leaf: "stdio"},
+			},
+			no: &question{leaf: "local (inside a Go program)"},
 		},
 	}
 }
 
-// branches are the answers that lead to each transport, y and n.
-var branches = map[string]string{ // never written to
-	config.TransportStdio: "ny", config.TransportHTTP: "ynn", config.TransportSSE: "ynn", config.TransportWS: "yy", config.TransportGRPC: "yny",
+// branch is the answers that lead to a transport, y and n. near: the server is on this machine.
+func branch(transport string, near bool) string {
+	switch {
+	case transport == config.TransportStdio:
+		return "nyn"
+	case near:
+		return "nyy"
+	case transport == config.TransportWS:
+		return "yy"
+	case transport == config.TransportGRPC:
+		return "yny"
+	}
+	return "ynn"
 }
 
-// branch is the tree as lines; taken says which of them lead to the transport.
-type branch struct {
+// branchLine is a line of the tree; taken says whether it leads to the transport.
+type branchLine struct {
 	text  string
 	taken bool
 }
 
 // drawn draws a tree. answers is what is left of the branch that was taken; on says whether this part is on it.
-func drawn(q *question, head, indent, answers string, on bool) []branch {
-	all := []branch{{head + q.text + q.leaf, on}}
+func drawn(q *question, head, indent, answers string, on bool) []branchLine {
+	all := []branchLine{{head + q.text + q.leaf, on}}
 	if q.leaf != "" {
 		return all
 	}
@@ -63,11 +77,11 @@ func drawn(q *question, head, indent, answers string, on bool) []branch {
 	return all
 }
 
-// decision tells the branch in words, such as "on another machine? no".
-func decision(transport string) []string {
+// decision tells a branch in words, such as "on another machine? no".
+func decision(answers string) []string {
 	var all []string
 	q := decisionTree()
-	for _, answer := range branches[transport] {
+	for _, answer := range answers {
 		if answer == 'y' {
 			all, q = append(all, q.text+" yes"), q.yes
 		} else {

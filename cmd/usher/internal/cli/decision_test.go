@@ -10,20 +10,32 @@ import (
 
 // B10: each transport has its place in the tree, and the lines that are marked lead there.
 func TestDecision(t *testing.T) {
-	for transport, want := range map[string]int{
-		config.TransportStdio: 3, config.TransportHTTP: 4, config.TransportSSE: 4, config.TransportWS: 3, config.TransportGRPC: 4,
+	for _, c := range []struct {
+		transport, leaf string
+		near            bool
+		lines           int
+	}{
+		{config.TransportStdio, "stdio", false, 4},
+		{config.TransportHTTP, "http", false, 4},
+		{config.TransportSSE, "sse", false, 4},
+		{config.TransportWS, "ws", false, 3},
+		{config.TransportGRPC, "grpc", false, 4},
+		{config.TransportHTTP, "http, ws", true, 4},
+		{config.TransportGRPC, "grpc or", true, 4},
 	} {
 		marked, leaf := 0, ""
-		for _, b := range drawn(decisionTree(), "", "", branches[transport], true) {
+		answers := branch(c.transport, c.near)
+		for _, b := range drawn(decisionTree(), "", "", answers, true) {
 			if b.taken {
 				marked, leaf = marked+1, b.text
 			}
 		}
-		if marked != want || !strings.Contains(leaf, transport) {
-			t.Errorf("%s: %d lines marked, the last one %q", transport, marked, leaf)
+		if marked != c.lines || !strings.Contains(leaf, c.leaf) {
+			t.Errorf("%+v: %d lines marked, the last one %q", c, marked, leaf)
 		}
-		if words := decision(transport); len(words) != want || !strings.Contains(words[want-1], transport) {
-			t.Errorf("%s: %q", transport, words)
+		words := decision(answers)
+		if len(words) != c.lines || !strings.Contains(words[c.lines-1], c.leaf) || strings.HasSuffix(words[0], "yes") == (c.near || c.transport == config.TransportStdio) {
+			t.Errorf("%+v: %q", c, words)
 		}
 	}
 }

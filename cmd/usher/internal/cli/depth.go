@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/usher-mcp/usher"
@@ -23,6 +24,10 @@ type depth struct {
 	Dropped      []droppedTool   `json:"dropped"`
 	Schemas      []schemaNote    `json:"schemas"` // of tools whose schemas have something wrong
 	Next         []string        `json:"next"`    // what a person may do now
+	// CommandLine is how a program that failed is started, without its secrets.
+	CommandLine string `json:"commandLine,omitempty"`
+
+	answers string // those of the decision tree
 }
 
 type stepTaken struct {
@@ -44,16 +49,19 @@ type schemaNote struct {
 	Repairs []string `json:"repairs,omitempty"` // what is changed because a model API would refuse the tool
 }
 
-func (a *app) deepHealthOf(c config.Server, s usher.ServerStatus, tools []usher.Tool) serverHealth {
-	h := healthOf(c, s)
+func (a *app) deepHealthOf(x examiner, c config.Server, s usher.ServerStatus, tools []usher.Tool) serverHealth {
+	h := x.health(c, s)
 	if h.State == "up" {
 		h.Stderr = tailOf(s.Stderr)
 	}
-	d := &depth{
-		Chosen: chosen(c, s), Decision: decision(h.Transport), Near: c.Transport != config.TransportStdio && isHere(c),
-		Steps: []stepTaken{}, ServerInfo: s.ServerInfo, Capabilities: s.Capabilities,
-		Dropped: []droppedTool{}, Schemas: []schemaNote{},
+	d := &depth{Chosen: chosen(c, s), Near: c.Transport != config.TransportStdio && isHere(c)}
+	d.answers = branch(h.Transport, d.Near)
+	d.Decision = decision(d.answers)
+	if h.State == "down" && c.Transport == config.TransportStdio {
+		d.CommandLine = commandLine(c, x.redact)
 	}
+	d.ServerInfo, d.Capabilities = s.ServerInfo, s.Capabilities
+	d.Steps, d.Dropped, d.Schemas = []stepTaken{}, []droppedTool{}, []schemaNote{}
 	for _, text := range next(h, s) {
 		d.Next = append(d.Next, a.hint(text))
 	}
@@ -114,6 +122,10 @@ func remedy(h serverHealth, kind fault.Kind) []string {
 		all = append(all, `It wants other credentials: "bearerToken": "${NAME_OF_A_VARIABLE}", or "headers", in its entry`)
 	case kind == fault.Timeout:
 		all = append(all, `If it is only slow, give it more time in its entry: "startTimeout": "2m"`)
+		if h.Transport == config.TransportStdio {
+			all = append(all, "Else try its command by itself: it should answer on its standard output")
+		}
+	case strings.Contains(h.Error, "command not found"): // it has said what to do
 	case h.Transport == config.TransportStdio:
 		all = append(all, "Try its command by itself: it should wait for input, and say nothing on its standard output")
 	case kind == fault.Unavailable:

@@ -29,15 +29,18 @@ func (a *app) item(c style, text string) {
 
 func (a *app) showDepth(s serverHealth) {
 	d := s.Depth
+	a.heading("Next", "")
+	for _, n := range d.Next {
+		if n = line(n); !strings.Contains(n, a.command()+" ") { // a command stays whole, to be copied
+			n = a.out.wrapped(n, len(deeper))
+		}
+		fmt.Fprintf(a.out, "%s%s\n", deeper, n)
+	}
 	a.showDeclared(d)
-	a.showSteps(d.Steps, s.State == "down")
+	a.showSteps(s)
 	a.showDropped(d.Dropped)
 	a.showSchemas(d.Schemas)
 	a.showDecision(s)
-	a.heading("Next", "")
-	for _, n := range d.Next {
-		fmt.Fprintf(a.out, "%s%s\n", deeper, line(n)) // unbroken, to be copied
-	}
 	fmt.Fprintln(a.out)
 }
 
@@ -74,7 +77,11 @@ func declared(capabilities json.RawMessage) string {
 	return cut(line(strings.Join(all, ", ")), 3*maxReason)
 }
 
-func (a *app) showSteps(steps []stepTaken, down bool) {
+// asTold is the least length of a result that isn't told a second time.
+const asTold = 60
+
+func (a *app) showSteps(server serverHealth) {
+	steps, down := server.Depth.Steps, server.State == "down"
 	if len(steps) == 0 {
 		return
 	}
@@ -90,6 +97,9 @@ func (a *app) showSteps(steps []stepTaken, down bool) {
 			c = red
 		case s.Result != "ok":
 			c = yellow
+		}
+		if result := line(s.Result); width(result) > asTold && strings.Contains(line(server.Error), strings.TrimSuffix(result, "…")) {
+			s.Result = "failed: see above"
 		}
 		took := fmt.Sprintf("%8.1f ms", s.TookMs)
 		indent := len(deeper) + widest + len(took) + 2
@@ -189,7 +199,7 @@ func someOf(repairs []string) string {
 
 func (a *app) showDecision(s serverHealth) {
 	a.heading("Transport", s.Transport+", since "+s.Depth.Chosen)
-	for _, b := range drawn(decisionTree(), "", "", branches[s.Transport], true) {
+	for _, b := range drawn(decisionTree(), "", "", s.Depth.answers, true) {
 		mark, c := "  ", dim
 		if b.taken {
 			mark, c = "▸ ", cyan
@@ -197,6 +207,6 @@ func (a *app) showDecision(s serverHealth) {
 		fmt.Fprintf(a.out, "%s%s\n", ownLine, a.out.paint(c, mark+b.text))
 	}
 	if s.Depth.Near {
-		a.item(dim, "its address is this machine's: one that usher can start itself needs no port, over stdio")
+		a.item(dim, "it is on this machine: one that usher starts itself, over stdio, needs no address")
 	}
 }

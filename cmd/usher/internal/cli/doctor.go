@@ -9,6 +9,7 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -85,6 +86,7 @@ type serverHealth struct {
 	StrayLines  int      `json:"strayLines,omitempty"`
 	StraySample string   `json:"straySample,omitempty"`
 	Error       string   `json:"error,omitempty"`
+	Answered    string   `json:"answered,omitempty"` // the beginning of what came with an HTTP status that refuses
 	Stderr      string   `json:"stderr,omitempty"`
 	Hints       []string `json:"hints,omitempty"`
 
@@ -164,12 +166,15 @@ func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error
 		if err != nil {
 			return err
 		}
+		secrets := new(secret.Set)
+		secrets.Add(c.Secrets()...)
+		x := examiner{secrets.Redact, h.Stray}
 		for _, s := range c.Servers {
 			switch {
 			case d.only == "":
-				d.add(healthOf(s, status[s.Name]))
+				d.add(x.health(s, status[s.Name]))
 			case s.Name == d.only:
-				d.add(a.deepHealthOf(s, status[s.Name], tools))
+				d.add(a.deepHealthOf(x, s, status[s.Name], tools))
 			}
 		}
 		d.Config.Warnings = surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), d.only)

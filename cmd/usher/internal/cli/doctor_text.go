@@ -28,7 +28,7 @@ func (a *app) showDiagnosis(d *diagnosis) error {
 		verdict += ", with " + plural(n, "warning")
 	}
 	if !d.OK {
-		verdict = a.out.paint(red, "not all is well") + fmt.Sprintf(" (exit code %d; see: usher help exit-codes)", d.code)
+		verdict = a.out.paint(red, "not all is well")
 	}
 	_, err := fmt.Fprintln(a.out, verdict)
 	return err
@@ -97,7 +97,14 @@ func (a *app) showServer(s serverHealth, verbose bool) {
 	default:
 		a.mark(bad, s.Name, s.Error)
 	}
-	a.detail(dim, s.Transport+"  "+s.Target)
+	at := s.Target
+	if s.Depth != nil && s.Depth.CommandLine != "" {
+		at = s.Depth.CommandLine
+	}
+	a.detail(dim, s.Transport+"  "+at)
+	if s.Answered != "" {
+		a.detail("", "it answered: "+s.Answered)
+	}
 	switch {
 	case s.Era != "" && verbose:
 		a.detail(dim, fmt.Sprintf("%s era, revision %s: %s", s.Era, s.Revision, s.Why))
@@ -106,8 +113,13 @@ func (a *app) showServer(s serverHealth, verbose bool) {
 	case s.Why != "":
 		a.detail(dim, s.Why)
 	}
-	if s.StrayLines > 0 {
-		a.detail(yellow, fmt.Sprintf("%s on stdout that is no message; skipped: %s", plural(s.StrayLines, "line"), s.StraySample))
+	switch {
+	case s.StrayLines > 0 && s.State == "down":
+		a.detail(yellow, "it wrote to stdout, where only messages belong: "+s.StraySample)
+	case s.StrayLines == 1:
+		a.detail(yellow, "1 line on stdout that is no message; skipped: "+s.StraySample)
+	case s.StrayLines > 1:
+		a.detail(yellow, fmt.Sprintf("%d lines on stdout that are no messages; skipped, such as: %s", s.StrayLines, s.StraySample))
 	}
 	if s.Stderr != "" {
 		a.detail(dim, "the last that it wrote to stderr:")
@@ -116,6 +128,6 @@ func (a *app) showServer(s serverHealth, verbose bool) {
 		}
 	}
 	for _, h := range s.Hints {
-		fmt.Fprintf(a.out, "%s%s\n", ownLine, a.out.paint(yellow, line(h))) // unbroken, to be copied
+		a.detail(yellow, h)
 	}
 }

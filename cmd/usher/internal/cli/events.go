@@ -23,7 +23,7 @@ func (a *app) events() *cobra.Command {
 	var q eventQuery
 	cmd := &cobra.Command{
 		Use: "events", Short: "Show what happened, or verify the log", Args: noArgs,
-		Long: `Show the event log, oldest first. It may be read while usher runs.
+		Long: `Show the event log, oldest first, whatever process wrote it. It may be read while usher runs.
 --json prints the lines as they are stored.`,
 		Example: `  usher events --limit 20
   usher events --session host --type 'mcp.server.*'
@@ -109,7 +109,7 @@ func (a *app) showEvents(q eventQuery) error {
 	show := &eventWriter{app: a, now: time.Now()}
 	last := tail{limit: q.limit, out: show.one}
 	damaged := false
-	for e, err := range journal.Read(dir, q.filter()) {
+	for e, err := range journal.Timeline(dir, q.filter()) {
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			return cantRead(err)

@@ -35,7 +35,11 @@ func (a *app) report(err error) int {
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.err.paint(red, "usher:"), a.err.wrapped(line(f.text), len("usher: ")))
 	if f.hint != "" {
-		fmt.Fprintf(a.err, "  %s\n", line(a.hint(f.hint))) // unbroken: commands in it are there to be copied
+		hint := line(a.hint(f.hint))
+		if !strings.Contains(f.hint, self) { // commands stay whole: they are there to be copied
+			hint = a.err.wrapped(hint, 2)
+		}
+		fmt.Fprintf(a.err, "  %s\n", hint)
 	}
 	return f.code
 }
@@ -71,7 +75,7 @@ func explainFault(e fault.Error) *failure {
 	case e.Kind == fault.Internal && e.Cause != nil:
 		text += ": " + e.Cause.Error()
 	}
-	if hint == "" {
+	if hint == "" || e.Kind == fault.InvalidParams && e.Tool != "" {
 		hint = nextStep(&e)
 	}
 	return &failure{e.Kind.Exit(), text, strings.TrimSuffix(hint, ".")}
@@ -97,7 +101,7 @@ func nextStep(e *fault.Error) string {
 		}
 		return "To see all tools, run: " + self + " tools"
 	case fault.InvalidParams:
-		return "To see what it takes, run: " + self + " tools --json"
+		return "To see what it takes, run: " + self + " tools " + shellWord(e.Tool)
 	}
 	return ""
 }

@@ -1,20 +1,30 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/sandbox"
+	"github.com/usher-mcp/usher/internal/secret"
 )
 
-func healthOf(c config.Server, s usher.ServerStatus) serverHealth {
+// examiner is what the health of servers is seen with.
+type examiner struct {
+	redact func([]byte) []byte
+	stray  func(server string) (count int, sample string) // also of a server that has ended
+}
+
+func (x examiner) health(c config.Server, s usher.ServerStatus) serverHealth {
 	h := serverHealth{
 		Name: c.Name, State: s.State, Transport: c.Transport, Target: target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
 		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample,
@@ -29,10 +39,67 @@ func healthOf(c config.Server, s usher.ServerStatus) serverHealth {
 	case c.Disabled:
 		h.State = "disabled"
 	case s.State != "up":
-		h.State, h.Error, h.Stderr = "down", whole(s.Err), tailOf(s.Stderr)
+		h.State, h.Error, h.Stderr = "down", inWords(c, s.Err, whole(s.Err)), tailOf(s.Stderr)
+		h.Answered = answered(s.Err, x.redact)
+		if h.StrayLines == 0 {
+			h.StrayLines, h.StraySample = x.stray(c.Name)
+		}
 		h.Hints = hints(c, h.Stderr+"\n"+h.Error)
+		for _, cure := range cures(c, s.Err) {
+			h.Hints = append(h.Hints, string(x.redact([]byte(cure))))
+		}
 	}
 	return h
+}
+
+const startTime = 30 * time.Second // unless an entry says otherwise
+
+// inWords is a reason with what only the entry tells: for how long an answer was waited for, and that a program which is
+// to stay has ended.
+func inWords(c config.Server, err error, reason string) string {
+	switch {
+	case err != nil && fault.KindOf(err) == fault.Timeout:
+		return fmt.Sprintf("no answer within %s, its startTimeout", span(cmp.Or(c.StartTimeout, startTime)))
+	case c.Transport == config.TransportStdio && strings.HasPrefix(reason, "exit status "), strings.HasPrefix(reason, "killed by "):
+		return "it ended at once: " + reason
+	}
+	return reason
+}
+
+// span is a time that a person configured.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return strconv.FormatFloat(d.Seconds(), 'g', 4, 64) + " s"
+}
+
+var (
+	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(key|token|secret|passw|auth|credential)[a-z0-9_-]*$`)
+	secretPair = regexp.MustCompile(`(?i)^((?:--?)?[a-z0-9_-]*(?:key|token|secret|passw|auth|credential)[a-z0-9_-]*=).+$`)
+	userInfo   = regexp.MustCompile(`://[^/@\s]+@`)
+)
+
+// commandLine is what an entry starts, as a shell takes it, without the secrets that are known or look like ones.
+func commandLine(c config.Server, redact func([]byte) []byte) string {
+	words, follows := []string{shellWord(c.Command)}, false
+	for _, arg := range c.Args {
+		switch {
+		case follows && !strings.HasPrefix(arg, "-"):
+			arg = secret.Mask
+		default:
+			arg = string(redact([]byte(userInfo.ReplaceAllString(secretPair.ReplaceAllString(arg, "${1}"+secret.Mask), "://"+secret.Mask+"@"))))
+		}
+		follows = secretFlag.MatchString(arg)
+		if arg != secret.Mask {
+			arg = shellWord(arg)
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
 }
 
 // target is what an entry starts or reaches. Arguments may hold secrets, so they are not shown; nor is a URL's query.

@@ -34,6 +34,16 @@ func fieldServer(field string) string {
 	return ""
 }
 
+// entryOf is a server's entry; empty if it has none.
+func entryOf(c *config.Config, name string) config.Server {
+	for _, s := range c.Servers {
+		if s.Name == name {
+			return s
+		}
+	}
+	return config.Server{}
+}
+
 // serverOf finds the server that a tool's name is of, among the configured ones; the longest that fits. local says that
 // the name can only be a built-in tool's. Without either any server may have it.
 func serverOf(c *config.Config, name string) (server string, local bool) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/permission"
 	"github.com/usher-mcp/usher/standard"
@@ -65,6 +66,8 @@ type opening struct {
 	asker permission.Asker         // nil: nobody can be asked
 	// notice hears of changes of the configuration while the host is open; nil: nobody does.
 	notice func(text string)
+	// observe hears of each event; nil: nobody does.
+	observe func(event.Data)
 }
 
 // withHost opens a host for f and closes it in any case. ctx of f ends with the first signal to stop.
@@ -77,7 +80,7 @@ func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *
 	}
 	h, err := standard.Open(context.WithoutCancel(ctx), standard.Options{
 		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, Watchdog: []string{exe, watchdogArg},
-		Command: a.command(), Notice: o.notice,
+		Command: a.command(), Notice: o.notice, Observe: o.observe,
 	})
 	if err != nil {
 		return openFailure(err)
@@ -114,6 +117,24 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 		}
 	}()
 	return ctx, cancel
+}
+
+// mistakes shows the parts of the configuration that were left out: those that matters wants in full, of the others only
+// how many there are, unless there is one.
+func (a *app) mistakes(problems []config.Problem, matters func(config.Problem) bool) {
+	var others []config.Problem
+	for _, p := range problems {
+		if matters(p) {
+			a.notes([]config.Problem{p})
+		} else {
+			others = append(others, p)
+		}
+	}
+	if len(others) < 2 {
+		a.notes(others)
+		return
+	}
+	fmt.Fprintf(a.err, "%s %s; %s doctor\n", a.err.paint(yellow, "config:"), plural(len(others), "mistake"), a.command())
 }
 
 // notes shows the parts of the configuration that were left out.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,6 +96,15 @@ func (w surroundings) questionable(rules []listedRule, only string) []ruleWarnin
 	return all
 }
 
+// futile says why a rule can match no tool, whatever the servers that aren't up may have; else "".
+func (w surroundings) futile(r listedRule) string {
+	text := w.doubt(r)
+	if text == "" || text == reachesMore || text == w.misses(r.Pattern) {
+		return ""
+	}
+	return r.Pattern + ": " + text
+}
+
 // doubt says why a rule matches no tool, or "" if it does or may do so as soon as a server is up.
 func (w surroundings) doubt(r listedRule) string {
 	if slices.ContainsFunc(w.tools, func(t usher.Tool) bool { return r.reaches(targetOf(t)) }) || r.Pattern == "*" {
@@ -106,7 +116,7 @@ func (w surroundings) doubt(r listedRule) string {
 	}
 	sep := separator(r.Pattern, "mcp")
 	if sep == "" {
-		return doubtLocal(r) + near
+		return doubtLocal(r) + cmp.Or(w.withoutMCP(r.Pattern), near)
 	}
 	names := w.meant(r.Pattern)
 	switch {
@@ -117,15 +127,22 @@ func (w surroundings) doubt(r listedRule) string {
 	case slices.ContainsFunc(names, func(s string) bool { return !w.up[s] }):
 		return ""
 	}
-	return "no tool of " + strings.Join(names, ", ") + " matches it" + near
+	return w.misses(r.Pattern)
 }
+
+// misses is for a rule of servers that are up, none of whose tools it matches now.
+func (w surroundings) misses(pattern string) string {
+	return "no tool of " + strings.Join(w.meant(pattern), ", ") + " matches it" + w.near(pattern)
+}
+
+const reachesMore = "it may reach more than was meant; for all servers write mcp.*"
 
 func doubtLocal(r listedRule) string {
 	switch {
 	case strings.HasPrefix(r.Pattern, "mcp") && strings.Contains(r.Pattern, "*") && r.list == "allow":
 		return "it matches nothing as an allow rule; for all servers write mcp.*"
 	case strings.HasPrefix(r.Pattern, "mcp") && strings.Contains(r.Pattern, "*"):
-		return "it may reach more than was meant; for all servers write mcp.*"
+		return reachesMore
 	case strings.Contains(r.Pattern, "*"):
 		return "no built-in tool matches it; a server's tools are named mcp.SERVER.TOOL"
 	}
@@ -145,6 +162,21 @@ func (w surroundings) meant(pattern string) (names []string) {
 		}
 	}
 	return names
+}
+
+// withoutMCP is for a pattern that is a server's but for what names begin with, such as fs or fs.*.
+func (w surroundings) withoutMCP(pattern string) string {
+	for _, s := range w.servers {
+		if pattern == s {
+			return didYouMean("mcp." + s + ".*")
+		}
+		for _, sep := range []string{".", "__"} {
+			if strings.HasPrefix(pattern, s+sep) {
+				return didYouMean("mcp" + sep + pattern)
+			}
+		}
+	}
+	return ""
 }
 
 // near offers the known name that is most like a pattern.
@@ -170,8 +202,11 @@ func (w surroundings) near(pattern string) string {
 func (w surroundings) nearServer(pattern, sep string) string {
 	name := serverPart(pattern, sep)
 	near := near.Name(name, w.servers)
-	if near == "" {
-		return ""
+	switch {
+	case near == "" && len(w.servers) == 0:
+		return "; none is configured"
+	case near == "":
+		return "; there are " + someNames(w.servers)
 	}
 	return didYouMean("mcp" + sep + near + strings.TrimPrefix(pattern, "mcp"+sep+name))
 }

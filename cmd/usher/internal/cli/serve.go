@@ -59,12 +59,12 @@ func (a *app) serveAll(ctx context.Context, at addresses) error {
 	defer d.close()
 	w := &watcher{to: a.err, command: a.command()}
 	defer w.close()
-	return a.withHost(ctx, opening{asker: w, notice: w.notice}, func(ctx context.Context, h *standard.Host) error {
-		return a.serveOn(ctx, d, h, c)
+	return a.withHost(ctx, opening{asker: w, notice: w.notice, observe: w.observe}, func(ctx context.Context, h *standard.Host) error {
+		return a.serveOn(ctx, d, h, c, w)
 	})
 }
 
-func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config.Config) error {
+func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config.Config, w *watcher) error {
 	g := gateway.New(h.Host, gateway.Options{})
 	s := serveDoors(d, g)
 	defer s.stop(g)
@@ -76,7 +76,9 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 	welcomed := make(chan struct{})
 	go func() {
 		defer close(welcomed)
-		a.welcome(ctx, h, c, d)
+		shown := a.welcome(ctx, h, c, d)
+		w.begin()
+		w.servers(ctx, h, c, shown)
 	}()
 	var err error
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +19,24 @@ func (a *app) tools() *cobra.Command {
 	var server string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "tools", Short: "List all tools, their risk and whether a call asks", Args: noArgs,
+		Use: "tools [TOOL | SERVER]", Short: "List all tools, their risk and whether a call asks", Args: cobra.MaximumNArgs(1),
 		Long: `List the tools of all servers and the built-in ones: their name, their risk, and what
 happens with a call: allow (it runs) or ask (a person is asked first). Denied tools are hidden
-from agents and left out here without --all.`,
-		Example: "  usher tools\n  usher tools --server fs --json",
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.listTools(ctx, server, all)
+from agents and left out here without --all.
+
+With a TOOL it shows that one: what it does, its arguments, and an example call. With a
+SERVER it lists the tools of that server, as --server does.`,
+		Example: "  usher tools\n  usher tools fs\n  usher tools mcp.fs.read_text_file\n  usher tools --server fs --json",
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if len(args) == 0 {
+				return a.listTools(ctx, server, all)
+			}
+			if server != "" {
+				return usage("give a name or --server, not both", "A tool's full name has its server in it")
+			}
+			return a.aboutName(ctx, args[0], all)
 		}),
+		ValidArgsFunction: a.completeToolOrServer,
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this `NAME`")
 	_ = cmd.RegisterFlagCompletionFunc("server", a.completeServer)
@@ -59,7 +70,7 @@ func (a *app) listTools(ctx context.Context, server string, all bool) error {
 		if all {
 			tools = s.AllTools
 		}
-		return a.showTools(h, tools(), server)
+		return a.showTools(c, h, tools(), server)
 	})
 }
 
@@ -89,10 +100,22 @@ func usable(c *config.Config, server string) error {
 		return p
 	}
 	text := fmt.Sprintf("no server is called %q", server)
-	if near := near.Name(server, serverNames(c)); near != "" {
-		text += "; did you mean " + near + "?"
+	names := serverNames(c)
+	near := near.Name(server, names)
+	if len(names) > 0 && near == "" {
+		return usage(text, "There are: "+someNames(names))
 	}
-	return usage(text, "Servers are configured in "+c.Path+"; see: usher help config")
+	return usage(text+didYouMean(near), "Servers are configured in "+c.Path+"; see: usher help config")
+}
+
+const mostListed = 20 // names in a hint
+
+func someNames(names []string) string {
+	text := strings.Join(names[:min(len(names), mostListed)], ", ")
+	if more := len(names) - mostListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // leftOut is the first problem that cost the entry of a server.
@@ -130,15 +153,19 @@ type toolJSON struct {
 	Definition  json.RawMessage `json:"definition"`
 }
 
-func (a *app) showTools(h *standard.Host, tools []usher.Tool, server string) error {
+func jsonOf(t usher.Tool) toolJSON {
+	return toolJSON{t.Name, t.Model, t.Server, t.Risk.String(), t.Effect.String(), t.Description, t.Hash, t.Definition}
+}
+
+func (a *app) showTools(c *config.Config, h *standard.Host, tools []usher.Tool, server string) error {
 	rows := []toolJSON{}
 	for _, t := range tools {
 		if server == "" || t.Server == server {
-			rows = append(rows, toolJSON{t.Name, t.Model, t.Server, t.Risk.String(), t.Effect.String(), t.Description, t.Hash, t.Definition})
+			rows = append(rows, jsonOf(t))
 		}
 	}
-	a.notes(h.Problems)
-	failed := a.showFailed(h.Servers())
+	a.mistakes(h.Problems, func(p config.Problem) bool { return ofPermissions(p) || server != "" && fieldServer(p.Field) == server })
+	failed := a.showFailed(c, h.Servers())
 	if a.json {
 		if err := writeJSON(a.out, rows); err != nil {
 			return err
@@ -160,7 +187,7 @@ func (a *app) showTools(h *standard.Host, tools []usher.Tool, server string) err
 }
 
 // showFailed names the servers that didn't come up, and reports whether there were any.
-func (a *app) showFailed(servers []usher.ServerStatus) bool {
+func (a *app) showFailed(c *config.Config, servers []usher.ServerStatus) bool {
 	failed := false
 	for _, s := range servers {
 		if s.State != "down" {
@@ -168,7 +195,7 @@ func (a *app) showFailed(servers []usher.ServerStatus) bool {
 		}
 		failed = true
 		name := line(s.Name)
-		reason := wrap(cut(line(why(s.Err)), maxReason), width(name)+2, 2, a.err.width())
+		reason := wrap(cut(line(inWords(entryOf(c, s.Name), s.Err, why(s.Err))), maxReason), width(name)+2, 2, a.err.width())
 		fmt.Fprintf(a.err, "%s %s\n  To see why, run: %s doctor %s\n", a.err.paint(red, name+":"), reason, line(a.command()), line(shellWord(s.Name)))
 	}
 	return failed

@@ -52,6 +52,15 @@ func (p *progress) clear() {
 	}
 }
 
+// note says something that stays.
+func (p *progress) note(text string) {
+	if text == "" {
+		return
+	}
+	p.clear()
+	fmt.Fprintf(p.to, "%s %s\n", p.to.paint(yellow, "note:"), p.to.wrapped(line(text), len("note: ")))
+}
+
 // hold keeps the line away until release, while a person is asked.
 func (p *progress) hold() (release func()) {
 	p.clear()

@@ -6,13 +6,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/usher-mcp/usher"
+	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/permission"
+	"github.com/usher-mcp/usher/standard"
 )
 
 const (
 	mostLines   = 5 // that a watcher writes in one period
 	linesPeriod = time.Second
 	maxClient   = 60 // columns of what a client calls itself
+	mostClients = 500
 )
 
 // watcher tells who sits before `usher serve` what is refused and what changes, a line each. Nobody can flood the
@@ -22,7 +27,10 @@ type watcher struct {
 	command string // how usher is called in what a person is to run
 
 	mu     sync.Mutex
-	lines  int // in this period
+	begun  bool            // the start screen is there
+	early  []string        // what was to be said before it
+	known  map[string]bool // clients
+	lines  int             // in this period
 	missed int
 	timer  *time.Timer // ends the period; nil: none has begun
 }
@@ -53,9 +61,94 @@ func (w *watcher) remedy(q permission.Question) string {
 // notice tells of a change of the configuration.
 func (w *watcher) notice(text string) { w.say("config: " + text) }
 
+// observe tells of each client once: some connect anew for each request.
+func (w *watcher) observe(d event.Data) {
+	c, ok := d.(event.ClientConnected)
+	if !ok {
+		return
+	}
+	name := c.Name
+	if name == "" {
+		name = "an unnamed client"
+	}
+	if c.Version != "" {
+		name += "/" + c.Version
+	}
+	text := fmt.Sprintf("%s connected (%s)", cut(line(name), maxClient), c.Via)
+	w.mu.Lock()
+	told := w.known[text] || len(w.known) >= mostClients
+	if !told {
+		if w.known == nil {
+			w.known = map[string]bool{}
+		}
+		w.known[text] = true
+	}
+	w.mu.Unlock()
+	if !told {
+		w.say(text)
+	}
+}
+
+// servers tells of each that fails after the start screen, until ctx ends. shown is what that screen told. Nobody waits
+// for these lines, so the host is asked now and then.
+func (w *watcher) servers(ctx context.Context, h *standard.Host, c *config.Config, shown []usher.ServerStatus) {
+	told := map[string]string{}
+	states := map[string]string{}
+	for _, s := range shown {
+		states[s.Name] = s.State
+		if s.State == "down" {
+			told[s.Name] = w.failed(entryOf(c, s.Name), s)
+		}
+	}
+	tick := time.NewTicker(linesPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, s := range h.Servers() {
+			switch text := w.failed(entryOf(c, s.Name), s); {
+			case s.State == "down" && text != told[s.Name]:
+				told[s.Name] = text
+				w.say(text)
+			case s.State == "up" && states[s.Name] != "up":
+				delete(told, s.Name)
+				w.say(s.Name + ": " + plural(s.Tools, "tool"))
+			}
+			if s.State == "up" || s.State == "down" {
+				states[s.Name] = s.State
+			}
+		}
+	}
+}
+
+func (w *watcher) failed(c config.Server, s usher.ServerStatus) string {
+	reason := inWords(c, s.Err, line(why(s.Err)))
+	return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " doctor " + shellWord(s.Name)
+}
+
+// begin lets out what was to be said before the start screen was there.
+func (w *watcher) begin() {
+	w.mu.Lock()
+	early := w.early
+	w.begun, w.early = true, nil
+	w.mu.Unlock()
+	for _, text := range early {
+		w.say(text)
+	}
+}
+
 func (w *watcher) say(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.begun {
+		if len(w.early) < mostLines {
+			w.early = append(w.early, text)
+		}
+		return
+	}
 	if w.timer == nil {
 		w.lines, w.timer = 0, time.AfterFunc(linesPeriod, w.period)
 	}
@@ -95,6 +188,9 @@ func (w *watcher) write(text string) {
 func (w *watcher) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, text := range w.early { // it never came to the start screen
+		w.write(text)
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 		w.tellMissed()

@@ -20,7 +20,9 @@ func TestWatcherIsBounded(t *testing.T) {
 	defer r.Close()
 	synctest.Test(t, func(t *testing.T) {
 		w := &watcher{to: &terminal{File: out}, command: "usher"}
-		for range 12 {
+		w.notice("x")
+		w.begin()
+		for range 11 {
 			w.notice("x")
 		}
 		time.Sleep(linesPeriod)

@@ -11,8 +11,8 @@ import (
 	"github.com/usher-mcp/usher/standard"
 )
 
-// welcome is the start screen. It waits for the servers, but not long.
-func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d *doors) {
+// welcome is the start screen. It waits for the servers, but not long, and returns them as they are shown.
+func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d *doors) []usher.ServerStatus {
 	w := a.err
 	fmt.Fprintf(w, "\n  %s %s\n\n", w.paint(bold, "usher"), usher.Version)
 	for _, e := range d.ends {
@@ -22,10 +22,11 @@ func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d
 	look, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
 	_ = a.ready(look, h.Host) // what isn't there yet is shown as such
+	servers := h.Servers()
 	if ctx.Err() != nil {
-		return
+		return servers
 	}
-	a.welcomeServers(h)
+	a.welcomeServers(h, c, servers)
 	tools, err := allTools(h, "usher serve")
 	if err != nil {
 		a.welcomeRow("built in", err.Error(), red)
@@ -40,9 +41,10 @@ func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d
 	a.connect(d)
 	fmt.Fprintf(w, "\n  %s\n\n", w.paint(dim, "Ctrl-C stops it"))
 	a.notes(h.Problems)
-	for _, q := range surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), "") {
+	for _, q := range surroundingsOf(c, servers, tools).questionable(listedRules(c), "") {
 		fmt.Fprintf(w, "%s %s\n", w.paint(yellow, "note:"), w.wrapped(line(q.Text()), len("note: ")))
 	}
+	return servers
 }
 
 const welcomeIndent = 2 + 9 + 1
@@ -51,8 +53,7 @@ func (a *app) welcomeRow(name, text string, c style) {
 	fmt.Fprintf(a.err, "  %s %s\n", a.err.paint(dim, pad(name, 9)), a.err.paint(c, a.err.wrapped(line(text), welcomeIndent)))
 }
 
-func (a *app) welcomeServers(h *standard.Host) {
-	servers := h.Servers()
+func (a *app) welcomeServers(h *standard.Host, c *config.Config, servers []usher.ServerStatus) {
 	if len(servers) == 0 {
 		a.welcomeNone(h)
 		return
@@ -66,15 +67,15 @@ func (a *app) welcomeServers(h *standard.Host) {
 		if i == 0 {
 			head = "servers"
 		}
-		a.welcomeServer(pad(head, 9), s, widest)
+		a.welcomeServer(pad(head, 9), entryOf(c, s.Name), s, widest)
 	}
 }
 
-func (a *app) welcomeServer(head string, s usher.ServerStatus, widest int) {
+func (a *app) welcomeServer(head string, c config.Server, s usher.ServerStatus, widest int) {
 	sign, text, next := a.err.paint(green, good), plural(s.Tools, "tool"), ""
 	switch s.State {
 	case "down", "closed":
-		sign, text, next = a.err.paint(red, bad), cut(line(why(s.Err)), maxReason), line(a.command())+" doctor "+line(shellWord(s.Name))
+		sign, text, next = a.err.paint(red, bad), cut(line(inWords(c, s.Err, why(s.Err))), maxReason), line(a.command())+" doctor "+line(shellWord(s.Name))
 	case "starting", "idle":
 		sign, text = a.err.paint(yellow, "…"), "still starting"
 	}
