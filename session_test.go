@@ -189,61 +189,6 @@ func TestOddSchemaBlocksNothing(t *testing.T) {
 	}
 }
 
-// F4: what a person answers holds as far as it says, and no further than the definition that they saw.
-func TestAnswers(t *testing.T) {
-	w := open(t)
-	scope := permission.Once
-	w.answer = func(permission.Question) (permission.Answer, error) {
-		return permission.Answer{Allow: true, Scope: scope, Via: "terminal"}, nil
-	}
-	call := func(tool, from string, asked int) {
-		t.Helper()
-		if _, err := w.Call(t.Context(), tool, []byte(`{"x":1.0}`)); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, e := range w.log.Events(w.ID()) {
-			if e.Type == "permission.resolved" {
-				got = append(got, mcp.Text(mcp.Member(e.Data, "sourcedFrom")))
-			}
-		}
-		if got[len(got)-1] != from || len(w.asked) != asked {
-			t.Errorf("decided by %s after %d questions, want %s after %d", got[len(got)-1], len(w.asked), from, asked)
-		}
-	}
-	call("mcp.jira.post", "user_allow_once", 1)
-	call("mcp.jira.post", "user_allow_once", 2)
-	scope = permission.Session
-	call("mcp.jira.post", "session_allow_once", 3)
-	call("mcp.jira.post", "session_allow", 3)
-	scope = permission.Always
-	call("mcp.jira.drop", "user_allow_once", 4)
-	call("mcp.jira.drop", "user_allow_once", 5)
-	call("mcp.jira.read_file", "always_allow", 6)
-	if diff := cmp.Diff([]permission.Target{{Server: "jira", Tool: "read_file"}}, w.kept); diff != "" {
-		t.Error(diff)
-	}
-	if got := string(w.asked[0].Args); got != `{"x":1.0}` {
-		t.Errorf("the question shows %s", got)
-	}
-}
-
-// F5: no answer is a no.
-func TestNo(t *testing.T) {
-	for name, answer := range map[string]func(permission.Question) (permission.Answer, error){
-		"no": func(permission.Question) (permission.Answer, error) { return permission.Answer{}, nil },
-		"failed": func(permission.Question) (permission.Answer, error) {
-			return permission.Answer{Allow: true}, errors.New("gone")
-		},
-	} {
-		w := open(t)
-		w.answer = answer
-		if _, err := w.Call(t.Context(), "mcp.jira.post", nil); err == nil || w.jira.calls.Load() != 0 {
-			t.Errorf("%s: err %v, %d calls", name, err, w.jira.calls.Load())
-		}
-	}
-}
-
 // H5: a log that can't be written refuses what is above a read, before a byte leaves; a log that takes nothing at all
 // refuses everything.
 func TestLogUnavailable(t *testing.T) {
@@ -332,74 +277,6 @@ func TestListTools(t *testing.T) {
 	want := []string{"local__get", "local__read_file", "mcp__jira__get", "mcp__jira__odd", "mcp__jira__post", "mcp__jira__read_file"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// H2: ended sessions say so, behind their last call; then they run nothing.
-func TestClose(t *testing.T) {
-	w := open(t)
-	asked, done := make(chan struct{}), make(chan struct{})
-	w.answer = func(permission.Question) (permission.Answer, error) {
-		close(asked)
-		<-done
-		return permission.Answer{Allow: true}, nil
-	}
-	ended := make(chan error)
-	go func() {
-		_, err := w.Call(t.Context(), "mcp.jira.post", nil)
-		ended <- err
-	}()
-	<-asked
-	w.Close("closed")
-	w.Close("closed")
-	if _, err := w.Call(t.Context(), "mcp.jira.get", []byte(`{"key":"k"}`)); !errors.Is(err, usher.ErrClosed) {
-		t.Errorf("a call of a closed session: %v", err)
-	}
-	close(done)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	want := []string{"tool.completed", "session.ended"}
-	if diff := cmp.Diff(want, w.types(0)[len(w.types(0))-2:]); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// Close of the host withdraws a question that nobody answers, and the log has the call's end.
-func TestHostCloseWithdrawsQuestions(t *testing.T) {
-	log := new(eventtest.Log)
-	asked := make(chan struct{})
-	h, err := usher.Open(t.Context(), usher.Options{
-		Local: &fake{tools: netTool}, Log: log, Policy: func() *permission.Policy { return &permission.Policy{Ask: []permission.Rule{{Pattern: "*"}}} },
-		Asker: permission.AskerFunc(func(ctx context.Context, _ permission.Question) (permission.Answer, error) {
-			close(asked)
-			<-ctx.Done()
-			return permission.Answer{}, ctx.Err()
-		}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := h.Session(usher.SessionOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error)
-	go func() {
-		_, err := s.Call(t.Context(), "local.post", nil)
-		ended <- err
-	}()
-	<-asked
-	_ = h.Close()
-	if err := <-ended; fault.KindOf(err) != fault.Cancelled {
-		t.Errorf("got %v", err)
-	}
-	types := log.Types(s.ID())
-	if diff := cmp.Diff([]string{"tool.failed", "session.ended"}, types[len(types)-2:]); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := h.Session(usher.SessionOptions{}); !errors.Is(err, usher.ErrClosed) {
-		t.Errorf("a session of a closed host: %v", err)
 	}
 }
 

@@ -374,31 +374,3 @@ func TestSendContextEndsAfterwards(t *testing.T) {
 	}
 	roundTrip(t, c, 1)
 }
-
-func TestTenThousandMessages(t *testing.T) {
-	const n = 10_000
-	c := connect(t, Options{URL: serve(t, transporttest.Echo(), ServerOptions{})})
-	ctx := within(t, 30*time.Second)
-	running := make(chan struct{}, 1000) // a server refuses what is too much at once
-	go func() {
-		for i := range n {
-			running <- struct{}{}
-			if err := c.Send(ctx, mcp.Request(mcp.IntID(int64(i)), "echo", fmt.Appendf(nil, `{"i":%d}`, i))); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	}()
-	seen := make(map[mcp.ID]bool, n)
-	for len(seen) < n {
-		m, err := c.Receive(ctx)
-		if err != nil {
-			t.Fatalf("after %d: %v", len(seen), err)
-		}
-		if m.Method != "" || string(m.Result) != `{"i":`+string(m.ID)+`}` || seen[m.ID] {
-			t.Fatalf("received %+v", m)
-		}
-		seen[m.ID] = true
-		<-running
-	}
-}
