@@ -300,7 +300,7 @@ func (h *Host) statusOf(c Server, st upstream.Status, tools int) ServerStatus {
 		status.Steps = append(status.Steps, Step{step.What, step.Took, h.redact(step.Result)})
 	}
 	for _, d := range st.Dropped {
-		status.Dropped = append(status.Dropped, DroppedTool{d.Name, h.redact(d.Reason)})
+		status.Dropped = append(status.Dropped, DroppedTool{h.redact(d.Name), h.redact(d.Reason)})
 	}
 	return status
 }

@@ -73,6 +73,8 @@ func wrongProtocol(u *url.URL, _ error, said string) string {
 	switch {
 	case !grpc && strings.Contains(said, `malformed HTTP response "\x00\x00`):
 		return "this port speaks HTTP/2 only, as gRPC does; write " + entryURL("grpc"+tls+"://"+u.Host)
+	case !grpc && strings.Contains(said, "readLoopPeekFailLocked"): // net/http's word for it, if the port hangs up early
+		return "this port ended the connection without an HTTP answer; if it speaks gRPC, write " + entryURL("grpc"+tls+"://"+u.Host)
 	case grpc && (strings.Contains(said, "error reading server preface") || strings.Contains(said, "HTTP/1.1 header") || strings.Contains(said, "unexpected content-type")):
 		return "this port speaks no gRPC; if it speaks HTTP, write " + entryURL("http"+tls+"://"+u.Host+"/mcp")
 	}

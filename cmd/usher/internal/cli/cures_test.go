@@ -39,6 +39,7 @@ func TestCures(t *testing.T) {
 		{"unix:///a.sock:/mcp", status(404, ""), ""},
 		{"unix:///gone.sock:/mcp", fmt.Errorf("dial: %w", syscall.ENOENT), "there is no socket /gone.sock;"},
 		{"unix:///gone.sock:/mcp", syscall.ECONNREFUSED, "nobody listens at /gone.sock"},
+		{"http://x:1/mcp", errors.New("readLoopPeekFailLocked: %!w(<nil>)"), `if it speaks gRPC, write "url": "grpc://x:1"`},
 		{"grpc://x:1", errors.New("dial tcp: connection refused"), "nothing listens at x:1"},
 		{"http://x.example/mcp", &net.DNSError{Err: "no such host", IsNotFound: true}, "no machine is called x.example"},
 		{"http://x.example/mcp", context.Canceled, ""},

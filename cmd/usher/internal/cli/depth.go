@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,11 +77,23 @@ func (a *app) deepHealthOf(x examiner, c config.Server, s usher.ServerStatus, to
 			continue
 		}
 		if note, odd := schemasOf(t); odd {
+			note.redact(x.redact)
 			d.Schemas = append(d.Schemas, note)
 		}
 	}
 	h.Depth = d
 	return h
+}
+
+// redact takes out secrets: all that a schema says is the server's word.
+func (n *schemaNote) redact(redact func([]byte) []byte) {
+	clean := func(s *string) { *s = string(redact([]byte(*s))) }
+	clean(&n.Input)
+	clean(&n.Output)
+	n.Repairs = slices.Clone(n.Repairs)
+	for i := range n.Repairs {
+		clean(&n.Repairs[i])
+	}
 }
 
 // schemasOf looks at the schemas of a tool; odd says that there is something to tell.
