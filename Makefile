@@ -18,6 +18,13 @@ parts: ## install the servers and clients by others that the tests run
 test: parts ## run all tests, with the race detector, none from the cache: some build other programs
 	$(GO) test -race -count=1 -timeout 14m ./...
 
+SEED ?= 1
+N ?= 500
+
+.PHONY: chaos
+chaos: ## break servers while calls run: N seeds from SEED on; takes minutes
+	$(GO) run -race ./test/chaos/driver -seed $(SEED) -n $(N)
+
 .PHONY: generate
 generate: ## write generated code anew
 	GO=$(GO) tools/generate.sh

@@ -43,25 +43,35 @@ func (c *call) flush() (event.Mark, error) {
 	return mark, nil
 }
 
-// timeout is how long the server may have the call.
-func (s *Session) timeout(c *call) time.Duration {
-	t := cmp.Or(s.o.CallTimeout, s.h.limits[c.tool.Server], s.o.CallLimit, defaultCallTimeout)
-	if s.o.CallLimit > 0 {
-		t = min(t, s.o.CallLimit)
+// limits are how long the server may have the call without a sign of life, and in all (D2). The clients of a gateway have
+// clocks of their own: there only what the server's entry says limits the silence.
+func (s *Session) limits(c *call) (idle, hard time.Duration) {
+	life := c.server.lifecycle()
+	idle = cmp.Or(s.o.CallTimeout, c.server.CallTimeout)
+	if idle == 0 && s.o.CallLimit == 0 {
+		idle = life.Request
 	}
-	return t
+	return idle, max(cmp.Or(s.o.CallLimit, life.Hard), s.o.CallTimeout)
 }
 
 // sending is the last moment before a byte leaves: the log has all events up to tool.started, and for a call above a
 // read they are durable. The clock runs from the first of them, so that whatever happens next has its end in the log.
-func (c *call) sending(ctx context.Context, req *mcp.Message) error {
+func (c *call) sending(ctx context.Context, req *mcp.Message, attempt int, last error) error {
 	h := c.s.h
+	if err := c.stillThat(); err != nil {
+		return err
+	}
 	if !c.isLocal() {
+		if attempt > 1 && c.clock.running() {
+			c.add(c.callFailed(fault.Of(h.redactError(last))))
+		}
 		c.said.sent = event.CallStarted{Server: c.tool.Server, ToolCallID: c.id, Method: req.Method, Args: h.shown(c.sentArgs(req))}
 		c.add(&c.said.sent)
 	}
-	c.said.started = event.ToolStarted{Tool: c.name, ToolCallID: c.id}
-	c.add(&c.said.started)
+	if !c.clock.running() {
+		c.said.started = event.ToolStarted{Tool: c.name, ToolCallID: c.id}
+		c.add(&c.said.started)
+	}
 	killpoint.At("call.sending")
 	mark, err := c.flush()
 	if err != nil {
@@ -76,6 +86,23 @@ func (c *call) sending(ctx context.Context, req *mcp.Message) error {
 	}
 	killpoint.At("call.started.durable")
 	return nil
+}
+
+// stillThat refuses a call whose tool became another one since it was decided: its server had to start first, and what
+// was known of it was from before.
+func (c *call) stillThat() error {
+	table := c.s.h.router.Table()
+	if c.table == table {
+		return nil
+	}
+	if now := table.Find(c.tool.Target); now != nil && now.Hash == c.tool.Hash {
+		c.table = table
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.ApprovalRequired, Detail: "its server now defines it in another way, or no longer",
+		Hint: "Look at the list of tools and call again: it is decided anew",
+	}
 }
 
 // waitFailed tells a log that fails from a caller that left.
@@ -128,7 +155,8 @@ func (c *call) completed() {
 
 // failed names the tool in the error, which so far knew only what went wrong.
 func (c *call) failed(err error) error {
-	e := *fault.Of(c.s.h.redactError(err))
+	e := new(fault.Error)
+	*e = *c.s.h.o.Errors.Sort(fault.Of(c.s.h.redactError(err)))
 	e.Tool = c.name
 	if c.tool != nil {
 		e.Server = c.tool.Server
@@ -138,12 +166,18 @@ func (c *call) failed(err error) error {
 	}
 	text := c.s.h.redactedCut(e.Text(fault.English))
 	if c.clock.running() && !c.isLocal() {
-		c.add(event.CallFailed{
-			Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms(), Code: e.Code, Kind: e.Kind.Family(), Message: text,
-		})
+		c.add(c.callFailed(e))
 	}
 	c.add(event.ToolFailed{Tool: c.name, ToolCallID: c.id, Reason: string(e.Kind), Message: text})
-	return &e
+	return e
+}
+
+// callFailed is the end of one attempt.
+func (c *call) callFailed(e *fault.Error) event.CallFailed {
+	return event.CallFailed{
+		Server: c.tool.Server, ToolCallID: c.id, DurationMs: c.clock.ms(), Code: e.Code, Kind: e.Kind.Family(),
+		Message: c.s.h.redactedCut(e.Text(fault.English)),
+	}
 }
 
 // nextStep is the hint for a failure that brought none.

@@ -2,9 +2,7 @@ package usher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -14,22 +12,9 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
-	"github.com/usher-mcp/usher/internal/upstream"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/permission"
-	"github.com/usher-mcp/usher/transport"
 )
-
-// Server is one configured server.
-type Server struct {
-	Name         string              // as the configuration calls it; unique
-	Transport    transport.Transport // how to reach it
-	Fallback     transport.Transport // how to reach it if it is too old for Transport; nil: not at all
-	Kind         string              // stdio, http, sse, ws or grpc, for events
-	TrustHints   bool                // the user trusts what it says about its own tools
-	StartTimeout time.Duration       // default 30 s
-	CallTimeout  time.Duration       // default the session's
-}
 
 // Options are the parts of a Host. Log is required.
 type Options struct {
@@ -50,21 +35,30 @@ type Options struct {
 	// where it finds none, and is safe for concurrent use.
 	Redact func([]byte) []byte
 
+	// Errors adds to the table of what failures are called and what agents read of them; nil: the built-in one.
+	Errors *fault.Table
+	// Language is of what agents read where their session doesn't say otherwise; default English.
+	Language fault.Language
+
 	Log         event.Log
 	HostSession string // the session of the host's own events; empty: they aren't recorded
 	Info        mcp.Implementation
-	Clock       event.Clock                // default time.Now; measures how long calls took
-	NewID       func(prefix string) string // default random
+	// Woke counts how often the machine has woken from sleep or changed its network, which remote connections may not have
+	// survived. Each remote call asks for it, so it must be fast. Nil: nobody counts. See also Host.Nudge.
+	Woke func() uint64
+	// Store keeps what servers offer over restarts, so that the first listing is there at once; nil: nothing is kept.
+	Store Store
+	Clock event.Clock                // default time.Now; measures how long calls took
+	NewID func(prefix string) string // default random
 }
 
 // Host holds the servers and the sessions that use them. All methods are safe for concurrent use.
 type Host struct {
 	o       Options
 	router  *router.Router
-	local   *upstream.Server
-	servers map[string]*upstream.Server
-	limits  map[string]time.Duration // call time-outs of servers that have their own
-	ctx     context.Context          // the host's life
+	local   *hosted
+	servers servers
+	ctx     context.Context // the host's life
 	cancel  context.CancelFunc
 	forget  func() bool // lets go of the context that Open was given
 	listed  atomic.Pointer[listing]
@@ -77,11 +71,6 @@ type Host struct {
 	changed  map[*Session]func() // told when the table changes
 }
 
-const (
-	stdioSlots  = 3  // local servers that start at once (C8)
-	remoteSlots = 20 // remote ones
-)
-
 // Open makes a Host and starts its servers in the background. A server that doesn't come up stops nothing else. ctx is
 // the life of the host: when it ends, so does everything that the host started; Close waits for that.
 func Open(ctx context.Context, o Options) (*Host, error) {
@@ -91,17 +80,14 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	o = o.withDefaults()
 	life := ctx
 	h := &Host{
-		o: o, router: router.New(), over: make(chan struct{}), servers: map[string]*upstream.Server{},
-		limits:   map[string]time.Duration{},
+		o: o, router: router.New(), over: make(chan struct{}),
 		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
-	if err := h.addServers(h.ctx); err != nil {
+	h.servers.init(o.Store, o.Redact, h.storeFailed)
+	if err := h.openServers(); err != nil {
 		_ = h.Close()
 		return nil, err
-	}
-	for _, s := range h.servers {
-		s.Start()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,144 +151,11 @@ func appendHex(b []byte, v uint64) []byte {
 	return b
 }
 
-// addServers also connects the local tools, which must be there before the first call.
-func (h *Host) addServers(ctx context.Context) error {
-	if h.o.Local != nil {
-		h.local = h.newServer(ctx, Server{Transport: localTransport(h.o.Local), Kind: "local", TrustHints: true}, nil)
-		if err := h.local.Ready(ctx); err != nil {
-			return fmt.Errorf("the local tools don't work: %w", err)
-		}
-	}
-	local, remote := make(chan struct{}, stdioSlots), make(chan struct{}, remoteSlots)
-	for _, s := range h.o.Servers {
-		if h.servers[s.Name] != nil || s.Name == "" {
-			return fmt.Errorf("usher.Open: the server name %q is empty or used twice", s.Name)
-		}
-		slots := remote
-		if s.Kind == "stdio" {
-			slots = local
-		}
-		h.servers[s.Name] = h.newServer(ctx, s, slots)
-		if s.CallTimeout > 0 {
-			h.limits[s.Name] = s.CallTimeout
-		}
-	}
-	return nil
-}
-
-func (h *Host) newServer(ctx context.Context, s Server, slots chan struct{}) *upstream.Server {
-	return upstream.New(ctx, upstream.Options{
-		Name: s.Name, Transport: s.Transport, Fallback: s.Fallback, Kind: s.Kind, Info: h.o.Info,
-		StartTimeout: s.StartTimeout, Slots: slots, Record: h.record, Redact: h.o.Redact,
-		OnTools: func(tools []mcp.Tool) { h.setTools(s, tools) },
-	})
-}
-
-func (h *Host) setTools(s Server, tools []mcp.Tool) {
-	c := h.router.Set(router.Origin{Server: s.Name, Trusted: s.TrustHints, Builtin: s.Name == ""}, tools)
-	same := len(c.Added)+len(c.Removed)+len(c.Changed) == 0
-	if s.Name != "" && (!same || len(tools) == 0) {
-		h.record(event.ServerCatalog{
-			Server: s.Name, Tools: len(tools), Added: some(c.Added), Removed: some(c.Removed), Changed: some(c.Changed), Hash: catalogHash(tools),
-		})
-	}
-	if same {
-		return
-	}
-	h.mu.Lock()
-	var tell []func()
-	for _, f := range h.changed {
-		tell = append(tell, f)
-	}
-	h.mu.Unlock()
-	for _, f := range tell {
-		f()
-	}
-}
-
-// some bounds a list of names that a server chose.
-func some(names []string) []string { return names[:min(len(names), 100)] }
-
-func catalogHash(tools []mcp.Tool) string {
-	raw := []byte{'['}
-	for i, t := range tools {
-		if i > 0 {
-			raw = append(raw, ',')
-		}
-		raw = append(raw, t.Raw...)
-	}
-	return mcp.Digest(append(raw, ']'))
-}
-
 // record writes events of the host itself. They are never waited for.
 func (h *Host) record(d ...event.Data) {
 	if h.o.HostSession != "" {
 		_, _ = h.o.Log.Append(context.Background(), h.o.HostSession, d...) // the log remembers why it fails and refuses calls
 	}
-}
-
-// ServerStatus is how one server fares.
-type ServerStatus struct {
-	Name, Kind string
-	State      string // idle, starting, up, down or closed
-	Err        error  // why it can't be reached, while it is down
-	Era        string
-	Revision   string
-	Why        string // how the era was found
-	Fallback   bool   // it is reached by Server.Fallback; Why says the reason
-	ServerInfo json.RawMessage
-	// Capabilities is what it declares: an object, or nil.
-	Capabilities json.RawMessage
-	Steps        []Step // of its last start, in order; also of one that failed
-	Tools        int
-	Dropped      []DroppedTool // what its last list brought and can't be offered; the first 100
-	Took         time.Duration // what its last start took
-	PID          int
-	Stderr       string // the last lines that it wrote there
-	StrayLines   int
-	StraySample  string
-}
-
-// Step is one thing that was done to reach a server.
-type Step struct {
-	What   string // a method of the protocol, or "connect"
-	Took   time.Duration
-	Result string // "ok", or what went wrong, in one line
-}
-
-// DroppedTool is a tool that a server lists and that can't be offered.
-type DroppedTool struct{ Name, Reason string }
-
-// Servers tells how each server fares, in the order of the configuration.
-func (h *Host) Servers() []ServerStatus {
-	count := map[string]int{}
-	for _, t := range h.router.Table().Tools() {
-		count[t.Server]++
-	}
-	var all []ServerStatus
-	for _, c := range h.o.Servers {
-		s := h.servers[c.Name]
-		if s == nil {
-			continue
-		}
-		all = append(all, h.statusOf(c, s.Status(), count[c.Name]))
-	}
-	return all
-}
-
-func (h *Host) statusOf(c Server, st upstream.Status, tools int) ServerStatus {
-	status := ServerStatus{
-		Name: c.Name, Kind: c.Kind, State: string(st.State), Err: h.redactError(st.Err), Era: st.Info.Era.String(), Revision: st.Info.Revision,
-		Why: st.Info.Why, Fallback: st.Info.Fallback, ServerInfo: st.Info.ServerInfo, Capabilities: st.Info.Capabilities, Tools: tools,
-		Took: st.Took, PID: st.PID, Stderr: h.redact(st.Stderr), StrayLines: st.StrayLines, StraySample: h.redact(st.StraySample),
-	}
-	for _, step := range st.Info.Steps {
-		status.Steps = append(status.Steps, Step{step.What, step.Took, h.redact(step.Result)})
-	}
-	for _, d := range st.Dropped {
-		status.Dropped = append(status.Dropped, DroppedTool{h.redact(d.Name), h.redact(d.Reason)})
-	}
-	return status
 }
 
 // redact takes secrets out of what a server wrote or an error says (G4).
@@ -329,9 +182,11 @@ func (h *Host) redactError(err error) error {
 // Command is how hints call the usher command.
 func (h *Host) Command() string { return h.o.Command }
 
-// Ready waits until each server has come up or failed, or until ctx ends.
+// Ready waits until each server has come up or failed for the first time, or until ctx ends.
 func (h *Host) Ready(ctx context.Context) {
-	h.settle(ctx)
+	for _, s := range h.servers.all() {
+		s.up.Settle(ctx)
+	}
 }
 
 // Close ends all sessions and servers, and all that they started. Calls in flight fail, and questions are withdrawn; it
@@ -359,14 +214,7 @@ func (h *Host) Close() error {
 	for _, s := range sessions {
 		s.Close("host_closed")
 	}
-	var wg sync.WaitGroup
-	for _, s := range h.servers {
-		wg.Go(func() { _ = s.Close() })
-	}
-	if h.local != nil {
-		wg.Go(func() { _ = h.local.Close() })
-	}
-	wg.Wait()
+	h.closeServers()
 	h.open.Wait()
 	killpoint.At("host.closed")
 	return nil

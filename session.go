@@ -1,6 +1,7 @@
 package usher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -36,7 +37,8 @@ type call struct {
 	name   string // as the caller wrote it; after resolve canonical
 	args   json.RawMessage
 	tool   *router.Tool
-	server *upstream.Server
+	server *hosted
+	table  *router.Table // that the tool was found in
 	risk   permission.Risk
 
 	events []event.Data // not yet in the log; they go in together, in order
@@ -81,19 +83,24 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 
 // perform sends the request. It ends with the call's time, with its caller, and with the host.
 func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err error) {
-	cancel, owned := context.CancelFunc(func() {}), s.h.owns(ctx)
-	if limit := s.timeout(c); !owned || !endsWithin(ctx, limit) {
-		ctx, cancel = context.WithTimeout(ctx, limit)
-	}
-	defer cancel()
-	if !owned {
+	if !s.h.owns(ctx) {
+		owned, cancel := context.WithCancel(ctx)
+		defer cancel()
 		defer context.AfterFunc(s.h.ctx, cancel)()
+		ctx = owned
 	}
-	c.answer, err = c.server.Do(ctx, req, c.asPeer(), func() error { return c.sending(ctx, req) })
+	idle, hard := s.limits(c)
+	if endsWithin(ctx, hard) {
+		hard = 0
+	}
+	c.answer, err = c.server.up.Do(ctx, upstream.Call{
+		Request: req, Peer: c.asPeer(), Tool: c.tool.Tool, Owner: &s.owner, Idle: idle, Hard: hard,
+		Sending: func(ctx context.Context, attempt int, last error) error { return c.sending(ctx, req, attempt, last) },
+	})
 	return err
 }
 
-// endsWithin spares a context where one that a front made is as strict.
+// endsWithin spares a clock where one that a front made is as strict.
 func endsWithin(ctx context.Context, limit time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && time.Until(deadline) <= limit
@@ -120,9 +127,14 @@ func (s *Session) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mc
 		answer.ID = req.ID
 		return answer, nil
 	case fault.KindOf(err) == fault.NotFound:
-		return mcp.ErrorAnswer(req.ID, mcp.CodeInvalidParams, fault.Of(err).Text(s.o.Language), nil), nil
+		return mcp.ErrorAnswer(req.ID, mcp.CodeInvalidParams, s.text(err), nil), nil
 	}
-	return mcp.Answer(req.ID, mcp.TextResult(fault.Of(err).Text(s.o.Language), true)), nil
+	return mcp.Answer(req.ID, mcp.TextResult(s.text(err), true)), nil
+}
+
+// text is what the agent reads of a failure.
+func (s *Session) text(err error) string {
+	return s.h.o.Errors.Text(fault.Of(err), cmp.Or(s.o.Language, s.h.o.Language))
 }
 
 var _ mcp.Handler = (*Session)(nil)

@@ -22,12 +22,14 @@ import (
 
 // SessionOptions describe one agent's session.
 type SessionOptions struct {
-	Kind        string           // agent, gateway or library (the default)
-	Client      string           // who uses it, for the log and for questions
-	CallTimeout time.Duration    // a call that takes longer fails; default what its server's entry says, else CallLimit, else 30 s
-	CallLimit   time.Duration    // no call may take longer, whatever else says so; 0: no limit
+	Kind   string // agent, gateway or library (the default)
+	Client string // who uses it, for the log and for questions
+	// CallTimeout is how long a call may stay without answer or progress; default what its server's entry says, else
+	// Lifecycle.Request, or no such limit where there is a CallLimit.
+	CallTimeout time.Duration
+	CallLimit   time.Duration    // no call may take longer in all; default Lifecycle.Hard
 	Asker       permission.Asker // asks a person for this session; nil: the host's
-	Language    fault.Language   // of what the agent reads; default English
+	Language    fault.Language   // of what the agent reads; default the host's
 	// RepairSchemas is for an agent that hands Tool.InputSchema to a model API itself: it is then one that such APIs take,
 	// and arguments that a model made after it are translated back. Clients of the gateway repair for themselves.
 	RepairSchemas bool
@@ -38,17 +40,16 @@ type SessionOptions struct {
 // Session is one agent's way through the host: its events, and what it was allowed. All methods are safe for
 // concurrent use.
 type Session struct {
-	h  *Host
-	id string
-	o  SessionOptions
+	h     *Host
+	id    string
+	o     SessionOptions
+	owner upstream.Owner // stands for the session where a server gives each one a connection of its own
 
 	mu      sync.Mutex
 	grants  map[permission.Target]string // the hash of the definition that was allowed
 	running int                          // calls under way
 	closing string                       // why it ends; empty while it goes on
 }
-
-const defaultCallTimeout = 30 * time.Second
 
 // ErrClosed says that the host or the session has been closed.
 var ErrClosed = errors.New("usher: it is closed")
@@ -134,6 +135,9 @@ func (s *Session) leave() {
 func (s *Session) ended() {
 	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: s.closing})
 	killpoint.At("session.ended")
+	for _, server := range s.h.servers.all() {
+		server.up.Release(&s.owner)
+	}
 	s.h.mu.Lock()
 	delete(s.h.sessions, s)
 	s.h.mu.Unlock()
@@ -243,19 +247,21 @@ func (s *Session) listTools(ctx context.Context) json.RawMessage {
 	return l.result
 }
 
-// server returns the upstream of a tool's server, nil if there is none.
-func (h *Host) server(name string) *upstream.Server {
+// server is where a tool's server is looked up; nil if there is none.
+func (h *Host) server(name string) *hosted {
 	if name == "" {
 		return h.local
 	}
-	return h.servers[name]
+	return h.servers.all()[name]
 }
 
-// settle waits for servers that are starting; it reports whether there were any.
+// settle waits for servers that start and of which nothing is known yet; it reports whether there were any.
 func (h *Host) settle(ctx context.Context) bool {
 	waited := false
-	for _, s := range h.servers {
-		waited = s.Settle(ctx) || waited
+	for _, s := range h.servers.all() {
+		if s.shelf.Entry().Tools.Listed.IsZero() {
+			waited = s.up.Settle(ctx) || waited
+		}
 	}
 	return waited
 }

@@ -21,9 +21,10 @@ func resolveTool(ctx context.Context, c *call) error {
 	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
 	c.said.requested = event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client}
 	c.add(&c.said.requested)
-	tool, err := c.s.h.router.Table().Resolve(c.name, c.s.hidden())
+	c.table = c.s.h.router.Table()
+	tool, err := c.table.Resolve(c.name, c.s.hidden())
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
-		tool, err = c.s.resolveLate(ctx, c.name, unknown)
+		tool, err = c.resolveLate(ctx, unknown)
 	}
 	if err != nil {
 		return c.unresolved(err)
@@ -57,36 +58,35 @@ func (c *call) restoreNames() error {
 }
 
 // resolveLate gives a server that is starting, or was down, the chance to bring the tool.
-func (s *Session) resolveLate(ctx context.Context, name string, unknown error) (*router.Tool, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.CallTimeout, s.o.CallLimit, defaultCallTimeout))
+func (c *call) resolveLate(ctx context.Context, unknown error) (*router.Tool, error) {
+	s := c.s
+	server := s.h.named(c.name)
+	limit := settleTime
+	if server != nil {
+		limit = cmp.Or(s.o.CallTimeout, s.o.CallLimit, server.lifecycle().Request)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	server := s.h.named(name)
 	switch {
-	case server == nil:
-		ctx, cancel := context.WithTimeout(ctx, settleTime)
-		defer cancel()
-		if !s.h.settle(ctx) {
-			return nil, unknown
-		}
-	default:
-		if err := server.Ready(ctx); err != nil {
+	case server != nil:
+		if err := server.up.Ready(ctx); err != nil {
 			return nil, err
 		}
+	case !s.h.settle(ctx):
+		return nil, unknown
 	}
-	return s.h.router.Table().Resolve(name, s.hidden())
+	c.table = s.h.router.Table()
+	return c.table.Resolve(c.name, s.hidden())
 }
 
 // named returns the server whose tools' names begin as this one. A server's name that could be read two ways finds the
 // longer one; the result is never used to decide which tool is called.
-func (h *Host) named(name string) (found interface{ Ready(context.Context) error }) {
+func (h *Host) named(name string) (found *hosted) {
 	longest := 0
-	for n, s := range h.servers {
+	for n, s := range h.servers.all() {
 		if len(n) > longest && (strings.HasPrefix(name, "mcp."+n+".") || strings.HasPrefix(name, "mcp__"+n+"__")) {
 			found, longest = s, len(n)
 		}
-	}
-	if longest == 0 {
-		return nil
 	}
 	return found
 }
@@ -117,17 +117,10 @@ func (c *call) sentArgs(req *mcp.Message) json.RawMessage {
 	return mcp.SetMember(req.Params, "_meta", nil)
 }
 
-// inspectTool turns a JSON-RPC error into the failure that it is.
+// inspectTool turns a JSON-RPC error into the failure that it is; what its code means is the table's to say.
 func inspectTool(c *call) error {
 	if e := c.answer.Err(); e != nil {
-		k := fault.ServerError
-		switch e.Code {
-		case mcp.CodeInvalidParams:
-			k = fault.InvalidParams
-		case mcp.CodeMethodNotFound:
-			k = fault.NotFound
-		}
-		return &fault.Error{Kind: k, Code: e.Code, Detail: mcp.Cut(e.Message, router.MaxDescription)}
+		return &fault.Error{Kind: fault.ServerError, Code: e.Code, Detail: mcp.Cut(e.Message, router.MaxDescription)}
 	}
 	return nil
 }

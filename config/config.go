@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/internal/secret"
 )
 
@@ -37,8 +39,11 @@ type Config struct {
 	Servers     []Server // sorted by name; entries with a Problem that costs them are left out
 	Permissions Permissions
 	Log         Log
-	Path        string    // the file, as given
-	Problems    []Problem // in the order of the file
+	Profile     Profile
+	Locale      fault.Language // of what the agent reads
+	Errors      fault.Table    // with what errors adds; not to be changed
+	Path        string         // the file, as given
+	Problems    []Problem      // in the order of the file
 
 	// Behind a pointer, where %+v does not follow it.
 	secrets *secrets
@@ -56,10 +61,11 @@ type Server struct {
 	URL          string                  // unix:///path of a socket has, behind a colon, the path that is asked for
 	Headers      map[string]secret.Value // with the one that bearerToken makes
 	TLS          TLS
-	Disabled     bool          // its variables may be unexpanded then
-	StartTimeout time.Duration // 0 is the default
-	CallTimeout  time.Duration // 0 is the default
-	TrustHints   *bool         // nil is the default
+	Disabled     bool               // its variables may be unexpanded then
+	StartTimeout time.Duration      // 0 is the default
+	CallTimeout  time.Duration      // 0 is the default
+	TrustHints   *bool              // nil is the default
+	Lifecycle    lifecycle.Settings // complete: the profile's numbers, those of defaults, and the entry's own
 	File         string
 	Line         int    // from 1, of the name
 	Source       string // SourceUser
@@ -68,6 +74,10 @@ type Server struct {
 	// white space don't count, nor does the name. It covers literal secrets, so
 	// it is for comparing and must not be shown or logged.
 	Hash string
+	// Key identifies what is connected to: it is the hex SHA-256 of Name, Hash and Lifecycle, so it changes as soon as a
+	// server's entry, defaults or the profile say something else about it. Two servers have the same Key only if they are
+	// the same. Like Hash, it is for comparing and must not be shown or logged.
+	Key string
 }
 
 // TLS names files by absolute path, or by one below the working folder where
@@ -133,7 +143,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	r := &reader{doc: doc, env: env, cfg: empty(name), names: make(map[string]int)}
+	r := newReader(doc, env)
 	if err := r.readRoot(); err != nil {
 		return nil, err
 	}
@@ -171,7 +181,9 @@ func DefaultPath(env func(string) (string, bool)) string {
 }
 
 func empty(path string) *Config {
-	return &Config{Path: path, Log: Log{Durability: DurabilityProcess}, secrets: &secrets{}}
+	return &Config{
+		Path: path, Log: Log{Durability: DurabilityProcess}, Profile: profileNamed(ProfileEnterprise), Locale: fault.English, secrets: &secrets{},
+	}
 }
 
 // readFile reads at most one byte more than a file may have.

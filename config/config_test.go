@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/internal/secret"
 )
 
@@ -46,16 +47,18 @@ func TestParseEverything(t *testing.T) { // G1 G4 B10
 	}
 	no := false
 	fsHash, webHash := cfg.Servers[1].Hash, cfg.Servers[0].Hash
+	fsLife := lifecycle.Default()
+	fsLife.Connect, fsLife.FirstConnect, fsLife.Request = time.Minute, time.Minute, 5*time.Second
 	want := []Server{{
 		Name: "Web", Transport: "http", URL: "https://u:pass%40word1@web.example/mcp?api_key=0123456789",
 		Headers:  map[string]secret.Value{"Authorization": "Bearer pat-12345678", "X-Version": "version-string"},
-		Disabled: true, File: "c.json", Line: 13, Source: "user", Hash: webHash,
+		Disabled: true, File: "c.json", Line: 13, Source: "user", Hash: webHash, Key: cfg.Servers[0].Key, Lifecycle: lifecycle.Default(),
 	}, {
 		Name: "fs", Transport: "stdio", Inferred: true, Command: "/home/user/bin/fs",
 		Args: []string{"--root", "/srv", "${HOME}", "${x%y}", "d", ""},
 		Env:  map[string]secret.Value{"PORT": "8080", "F": "1.50", "ON": "true", "API_KEY": "k-not-so-plain", "A": "b"},
 		Dir:  "/home/user/work", StartTimeout: time.Minute, CallTimeout: 5 * time.Second, TrustHints: &no,
-		File: "c.json", Line: 4, Source: "user", Hash: fsHash,
+		File: "c.json", Line: 4, Source: "user", Hash: fsHash, Key: cfg.Servers[1].Key, Lifecycle: fsLife,
 	}}
 	if diff := cmp.Diff(want, cfg.Servers); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
@@ -125,7 +128,8 @@ func TestNoSecretInAnyMessage(t *testing.T) { // G4
 	const canary = "CANARY-7f3a"
 	values := []string{`"%s"`, `["%s"]`, `{"a": "%s"}`, `{"a": ["%s"]}`, `"${V}"`, `{"a": "${V}"}`, `["${V}\u0000"]`, `"${V}${NOPE}"`,
 		`{"TOKEN": "x\n%s"}`, `{"a b": "${V}\r\n"}`, `{"risk": "%s", "hash": "%s"}`, `{"ca": "%s", "cert": "${V}", "serverName": "%s/"}`, `%s`, `"%s`, `"%s\x"`, `{"%s" 1}`, `// %s`}
-	fields := append(serverFields(), "timeout", "enabled", "oauth", "other", "bearer_token_env_var", "serverUrl", "permissions", "deny", "risk", "durability", "dir", "mcpServers", "inputs")
+	fields := append(serverFields(), "timeout", "enabled", "oauth", "other", "bearer_token_env_var", "serverUrl", "permissions", "deny", "risk", "durability", "dir", "mcpServers", "inputs",
+		"defaults", "profile", "locale", "errors", "codes", "texts", "timeout", "base", "attempts")
 	seen := 0
 	for _, name := range fields {
 		for _, v := range values {
@@ -133,6 +137,8 @@ func TestNoSecretInAnyMessage(t *testing.T) { // G4
 			for _, in := range []string{
 				`{"servers": {"s": {"` + name + `": ` + v + `}}}`, `{"servers": {"s": {"command": "x", "` + name + `": ` + v + `}}}`,
 				`{"` + name + `": ` + v + `}`, `{"permissions": {"` + name + `": ` + v + `}}`, `{"log": {"` + name + `": ` + v + `}}`,
+				`{"defaults": {"` + name + `": ` + v + `}}`, `{"errors": {"` + name + `": ` + v + `}}`, `{"errors": {"texts": {"` + name + `": ` + v + `}}}`,
+				`{"errors": {"texts": {"timeout": {"en": ` + v + `}}, "codes": {"7": ` + v + `}}}`, `{"defaults": {"retry": {"` + name + `": ` + v + `}}}`,
 			} {
 				cfg, err := Parse("c", []byte(in), vars("V", canary+"\n"))
 				said := fmt.Sprint(err)

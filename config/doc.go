@@ -1,5 +1,5 @@
 // Package config reads what a user writes into mcp.config.json and edits the
-// permission rules in it.
+// permission rules and the servers in it.
 //
 // It does not start anything, does not read a project's file, does not merge
 // sources, and does not judge what a rule matches.
@@ -31,10 +31,48 @@
 //	    cert, key   ${}    string   files of the client certificate and its key
 //	    serverName  ${}    string   what the server's certificate must name; default: the host
 //	  disabled             bool     true: keep the entry, don't start it; enabled: false means the same
-//	  startTimeout         duration until the server has answered the first time; default: usher's
-//	  callTimeout          duration for one call; default: usher's
-//	  timeout              number   callTimeout in milliseconds, as other products write it; below 1000 it is ignored
 //	  trustHints           bool     whether the server's hints may lower a risk; default: usher's
+//	  startTimeout         duration until the server has answered the first time; default: 10s, of a package runner such as
+//	                                npx or docker run 2m for the first start
+//	  callTimeout          duration how long a call may stay without answer or progress; default: 30s
+//	  callLimit            duration how long a call may take in all; default: 10m, and never less than callTimeout
+//	  timeout              number   callTimeout in milliseconds, as other products write it; below 1000 it is ignored
+//	  restart              bool or  stdio: whether, or how, a program that ended is started again; default: true
+//	                       object
+//	    base, cap          time     the first wait and the longest; 500ms, 10s
+//	    factor             number   how many times longer each wait is, 1 to 100; 2
+//	    jitter             number   the share by which a wait varies, 0 to 1; 0.25
+//	    attempts           integer  restarts in a row that may fail, 0 to 1000; 3
+//	    stableAfter        time     a server that was up for so long starts counting anew; 60s
+//	  reconnect            bool or  with a url: whether, or how, a server that was lost is reached again; default: true
+//	                       object
+//	    immediate          bool     the first attempt waits for nothing; true
+//	    base, cap, factor, jitter, attempts: as in restart; 1s, 8s, 2, 0, 5
+//	    errors             integer  failed calls in a row after which the connection is made anew, 0 (never) to 1000; 3
+//	  retry                bool or  whether, or how, a call that did not run, or may run twice, is sent again; default: true
+//	                       object
+//	    immediate, base, cap, factor, jitter, attempts: as in reconnect; true, 1s, 30s, 2, 0.25, 5
+//	  idempotent           list     the server's own names of tools that may run twice, with * and ?; default: none
+//	  breaker              bool or  whether, or when, calls are kept away from a server that fails; default: true
+//	                       object
+//	    failures           integer  within the window that open it, 1 to 10000; 5
+//	    window, cooldown   time     in which failures count, and how long it stays open; 60s, 30s
+//	    probes             integer  calls that may try it then, 1 to 100; 3
+//	  maxConcurrent        integer  calls that the server has at once, up to 100000; 0: no bound; default: 512
+//	  isolation            string   who shares a connection: auto (default) | shared (all) | session | call (one for each)
+//	  stateful             bool     whether the server remembers who is connected, which matters to auto; default: false
+//	  pool                 bool or  with a url: whether, or how many, connections serve calls that need no session; default:
+//	                       object   true
+//	    min, max           integer  how many are open, up to 256; 2, 10
+//	    idle               time     an unused one is closed after this; 5m
+//	    ping               time     how often an unused one is asked whether it lives; 0: never; 60s
+//	  subscribe            bool     whether to hear of changes of the server's lists; default: true
+//	  listTTL              duration how long a list is good where the server doesn't say; default: until it says that it changed
+//	defaults               object   for all servers: the fields from startTimeout on, without timeout; an entry's own wins
+//	profile                string   what the defaults are: minimal (only stdio, a process for each call, 3 retries at fixed
+//	                                intervals, no breaker, no pool, no subscribe) | professional (stdio, http and sse, no
+//	                                breaker, a pool of at most 5; like minimal it keeps lists in memory only) | enterprise
+//	                                (default: all, as above); a server of another transport is a problem
 //	permissions            object
 //	  deny, ask, allow     list     rules such as "mcp.fs.*"; the first list that matches wins, in this order
 //	  risk                 object   by tool: a label, or {"risk": label, "hash": hash of the definition it was given for};
@@ -42,7 +80,16 @@
 //	log                    object
 //	  durability           string   process (default: handed to the operating system) | full (on the disk)
 //	  dir           ${}    string   folder of the event log; default: usher's
+//	locale                 string   of what the agent reads when a call fails: en (default) | zh
+//	errors                 object   adds to the table of errors
+//	  codes                object   by JSON-RPC code of a server, such as "-32050": a kind
+//	  statuses             object   by HTTP status of a server, from 400 to 599: a kind
+//	  texts                object   by reason in the log, such as timeout: {"en": text, "zh": text}, with {tool}, {server},
+//	                                {detail} and {retry} in it, at least one of the first two
 //	$schema                string   ignored
+//
+// A kind is auth, invalid_params, mcp_server_unavailable, not_found, protocol, resource_not_found, server_error, timeout or
+// too_large, or one of the families AuthError, NetworkError, ResourceError and ToolError.
 //
 // Credentials for another machine in plaintext (http://, ws://) are a problem
 // that costs nothing; with grpc://, which takes no header there, they cost the
@@ -50,7 +97,9 @@
 // is not absolute is one below the folder of the configuration.
 //
 // A duration is a number of milliseconds or a string such as "30s" or "2m"; 0
-// means the default; it is at most 7 days. A server's name has at most 64 bytes
+// means the default; it is at most 7 days. A time is written so, too, and is 10 ms or more. Where an object may
+// be true or false, true takes its defaults, and the members that it leaves out have theirs; of base and cap, and
+// of min and max, the one that isn't written gives way. A server's name has at most 64 bytes
 // and no control character; "local", "usher" and names that start with "usher-"
 // are usher's own.
 //

@@ -3,8 +3,8 @@ package config
 import "strings"
 
 func serverFields() []string {
-	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "bearerToken", "tls",
-		"disabled", "startTimeout", "callTimeout", "trustHints"}
+	own := []string{"type", "command", "args", "env", "cwd", "url", "headers", "bearerToken", "tls", "disabled", "trustHints"}
+	return append(own, tuneFields...)
 }
 
 // foreignField says what to do about a field of a server that usher does not
@@ -28,6 +28,16 @@ func foreignField(name string) string {
 		return instead("startTimeout")
 	case "tool_timeout_sec", "request_timeout_ms":
 		return instead("callTimeout")
+	case "autoRestart", "restartPolicy", "maxRestarts":
+		return instead("restart")
+	case "retries", "maxRetries", "retryPolicy":
+		return instead("retry")
+	case "circuitBreaker", "circuit_breaker":
+		return instead("breaker")
+	case "concurrency", "maxParallel", "maxConcurrency":
+		return instead("maxConcurrent")
+	case "idempotentTools":
+		return instead("idempotent")
 	case "autoApprove", "alwaysAllow", "trust":
 		return "ignored; what may run without asking is set in permissions.allow"
 	case "oauth", "auth", "headersHelper", "env_http_headers", "scopes":

@@ -67,7 +67,7 @@ func TestMessagesForEntries(t *testing.T) { // G1
 		{"both", one(`{"command": "x", "url": "http://x"}`), "a z", []string{`3: mcpServers.s: has both "command" and "url"; keep one of them`}},
 		{"unknown", one(`{"command": "x", "cmmand": "y", "colour": 1}`), "a s z", []string{
 			`3: mcpServers.s.cmmand: unknown field, did you mean "command"? It is ignored`,
-			`3: mcpServers.s.colour: unknown field, ignored; known are type, command, args, env, cwd, url, headers, bearerToken, tls, disabled, startTimeout, callTimeout, trustHints`}},
+			`3: mcpServers.s.colour: unknown field, ignored; known are type, command, args, env, cwd, url, headers, bearerToken, tls, disabled, trustHints, ` + strings.Join(tuneFields, ", ")}},
 		{"other spelling", one(`{"command": "x", "start_timeout": 1}`), "a s z", []string{`3: mcpServers.s.start_timeout: unknown field, did you mean "startTimeout"? It is ignored`}},
 		{"foreign, silent", one(`{"command": "x", "description": "d", "alwaysLoad": true, "enabled": true}`), "a s z", nil},
 		{"foreign, said", one(`{"serverUrl": "http://x"}`), "a z", []string{

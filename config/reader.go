@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/usher-mcp/usher/internal/lifecycle"
 )
 
 // reader turns a document into a Config.
@@ -14,6 +16,14 @@ type reader struct {
 	cfg *Config
 	// names holds the line of each server's name, taken also by a broken entry.
 	names map[string]int
+	// base is what a server's entry starts from: the profile's preset and defaults.
+	base, preset lifecycle.Settings
+	// lenient entries may lack variables.
+	lenient bool
+}
+
+func newReader(doc *document, env func(string) (string, bool)) *reader {
+	return &reader{doc: doc, env: env, cfg: empty(doc.name), names: make(map[string]int)}
 }
 
 // field is a value and its path, for messages.
@@ -87,13 +97,15 @@ func (r *reader) flag(f field) (value, ok bool) {
 	return false, false
 }
 
-var rootFields = []string{"mcpServers", "servers", "permissions", "log", "$schema"}
+var rootFields = []string{"mcpServers", "servers", "defaults", "profile", "permissions", "log", "locale", "errors", "$schema"}
 
 func (r *reader) readRoot() error {
 	if err := r.doc.repeatedOutsideServers(); err != nil {
 		return err
 	}
-	for _, f := range fieldsOf(r.doc.object, "") {
+	fields := fieldsOf(r.doc.object, "")
+	r.readBase(fields)
+	for _, f := range fields {
 		switch f.name {
 		case "mcpServers", "servers":
 			r.readServers(f)
@@ -101,7 +113,11 @@ func (r *reader) readRoot() error {
 			r.readPermissions(f)
 		case "log":
 			r.readLog(f)
-		case "$schema":
+		case "locale":
+			r.readLocale(f)
+		case "errors":
+			r.readErrors(f)
+		case "$schema", "defaults", "profile":
 		default:
 			r.report(f.key, f.path, unknownRoot(f.name))
 		}
@@ -113,6 +129,10 @@ func unknownRoot(name string) string {
 	switch name {
 	case "mcp_servers", "context_servers", "mcp", "extensions":
 		return `not read here; put the servers into "mcpServers"`
+	case "language", "lang":
+		return instead("locale")
+	case "default", "serverDefaults":
+		return instead("defaults")
 	case "inputs":
 		return "ignored: ${input:…} is not supported; use ${NAME} and set the variable"
 	}

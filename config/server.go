@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
@@ -36,6 +37,8 @@ func badServerName(name string) string {
 		return "a server needs a name; write one in place of the empty text"
 	case len(name) > maxName:
 		return "a server's name is at most 64 bytes; shorten it"
+	case !utf8.ValidString(name):
+		return "a server's name must be UTF-8; correct it"
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return "a server's name has no control characters; remove them"
 	case lower == "local", lower == "usher", strings.HasPrefix(lower, "usher-"): // E3
@@ -56,6 +59,7 @@ type entry struct {
 	bearer field  // where the token is from
 	token  string
 	has    map[string]field
+	tuner  *tuner
 	broken bool
 }
 
@@ -65,7 +69,9 @@ func (r *reader) readServer(f field, line int) {
 		return
 	}
 	e := &entry{expander: expander{reader: r}, at: f, has: make(map[string]field)}
-	e.server = Server{Name: f.name, File: r.doc.name, Line: line, Source: SourceUser}
+	e.server.Lifecycle = r.base
+	e.tuner = &tuner{reader: r, set: &e.server.Lifecycle, preset: r.preset}
+	e.server.Name, e.server.File, e.server.Line, e.server.Source = f.name, r.doc.name, line, SourceUser
 	for _, again := range r.doc.repeatedIn(f.value.StartOffset, f.value.EndOffset) {
 		e.fail(again.offset, again.field(), msgRepeated)
 	}
@@ -79,6 +85,7 @@ func (r *reader) readServer(f field, line int) {
 		}
 	}
 	e.checkTransport()
+	e.tune()
 	if e.broken {
 		return
 	}
@@ -86,6 +93,7 @@ func (r *reader) readServer(f field, line int) {
 		e.fail(f.key, f.path, `a \u escape in this entry is no character; correct it`)
 		return
 	}
+	e.server.Key = keyOf(&e.server)
 	r.cfg.Servers = append(r.cfg.Servers, e.server)
 }
 
@@ -113,7 +121,7 @@ func (e *entry) readDisabled() {
 		v, ok := e.flag(f)
 		e.server.Disabled = keep(e, !v, ok) || e.server.Disabled
 	}
-	e.lenient = e.server.Disabled
+	e.lenient = e.server.Disabled || e.reader.lenient
 }
 
 func (e *entry) readField(f field) {
@@ -139,12 +147,6 @@ func (e *entry) readField(f field) {
 		e.readBearer(f)
 	case "tls":
 		e.readTLS(f)
-	case "startTimeout":
-		v, ok := e.duration(f)
-		s.StartTimeout = keep(e, v, ok)
-	case "callTimeout":
-		v, ok := e.duration(f)
-		s.CallTimeout = keep(e, v, ok)
 	case "timeout":
 		e.readTimeout(f)
 	case "trustHints":
@@ -153,6 +155,9 @@ func (e *entry) readField(f field) {
 		s.TrustHints = &v
 	case "disabled", "enabled":
 	default:
+		if e.tuner.read(f) {
+			return
+		}
 		if why := foreignField(f.name); why != "" {
 			e.report(f.key, f.path, why)
 		}

@@ -123,14 +123,14 @@ func (e *entry) checkHeaders(f field) {
 }
 
 // duration reads milliseconds or a text such as "30s".
-func (e *entry) duration(f field) (time.Duration, bool) {
+func (r *reader) duration(f field) (time.Duration, bool) {
 	d, ok := parseDuration(f.value)
 	if !ok {
-		e.bad(f, `expected a time; write "30s" or a number of milliseconds`)
+		r.bad(f, badTime)
 		return 0, false
 	}
 	if d < 0 || d > maxTimeout {
-		e.bad(f, "a time is from 0 (the default) to 168h")
+		r.bad(f, "a time is from 0 (the default) to 168h")
 		return 0, false
 	}
 	return d, true

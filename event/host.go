@@ -1,7 +1,5 @@
 package event
 
-import "encoding/json"
-
 // SessionStarted opens a session.
 type SessionStarted struct {
 	Kind   string `json:"kind"` // host, agent, gateway or library
@@ -29,78 +27,19 @@ type ClientDisconnected struct {
 	Name string `json:"name,omitempty"`
 }
 
-// ServerConnecting says that a server is dialled or started.
-type ServerConnecting struct {
-	Server    string `json:"server"`
-	Transport string `json:"transport"`
-}
-
-// ServerConnected says that the handshake is done.
-type ServerConnected struct {
-	Server       string          `json:"server"`
-	Transport    string          `json:"transport"`
-	Era          string          `json:"era"`
-	Revision     string          `json:"revision"`
-	Capabilities json.RawMessage `json:"capabilities,omitempty"`
-	ServerInfo   json.RawMessage `json:"serverInfo,omitempty"`
-	DurationMs   int64           `json:"durationMs"`
-}
-
-// ServerCatalog says what a server offers, after listing.
-type ServerCatalog struct {
-	Server  string   `json:"server"`
-	Tools   int      `json:"tools"`
-	Added   []string `json:"added,omitempty"`
-	Removed []string `json:"removed,omitempty"`
-	Changed []string `json:"changed,omitempty"`
-	Hash    string   `json:"hash"`
-}
-
-// ServerCrashed says that a server that was up ended without being told to.
-type ServerCrashed struct {
-	Server     string `json:"server"`
-	Attempt    int    `json:"attempt"`
-	Error      string `json:"error"`
-	StderrTail string `json:"stderrTail,omitempty"`
-}
-
-// ServerUnavailable says that a server could not be started or reached.
-type ServerUnavailable struct {
-	Server string `json:"server"`
-	Reason string `json:"reason"`
-}
-
-// ServerShutdown says that a server was ended on purpose.
-type ServerShutdown struct {
-	Server string `json:"server"`
-	Reason string `json:"reason"`
-}
-
-// ServerStray counts what a server wrote to stdout that was no message.
-type ServerStray struct {
-	Server string `json:"server"`
-	Stream string `json:"stream"`
-	Count  int    `json:"count"`
-	Sample string `json:"sample"`
-}
-
-// ServerLog is a log notification of a server.
-type ServerLog struct {
-	Server  string `json:"server"`
-	Level   string `json:"level"`
-	Logger  string `json:"logger,omitempty"`
-	Message string `json:"message"`
-}
-
 // ConfigLoaded says which files the configuration came from and which servers it names.
 type ConfigLoaded struct {
 	Sources []string `json:"sources"`
 	Servers []string `json:"servers"`
 }
 
-// ConfigChanged says that a file changed while Usher ran, and that its permissions are in force now.
+// ConfigChanged says that a file changed while Usher ran, and that it is in force now, with the servers that came, went
+// and were replaced because of it.
 type ConfigChanged struct {
 	Sources []string `json:"sources"`
+	Added   []string `json:"added,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Changed []string `json:"changed,omitempty"`
 }
 
 // ConfigRejected is a part of the configuration that was left out, a changed file that was not taken up, or a rule that
@@ -157,14 +96,6 @@ func (SessionStarted) Type() string     { return "session.started" }
 func (SessionEnded) Type() string       { return "session.ended" }
 func (ClientConnected) Type() string    { return "client.connected" }
 func (ClientDisconnected) Type() string { return "client.disconnected" }
-func (ServerConnecting) Type() string   { return "mcp.server.connecting" }
-func (ServerConnected) Type() string    { return "mcp.server.connected" }
-func (ServerCatalog) Type() string      { return "mcp.server.catalog" }
-func (ServerCrashed) Type() string      { return "mcp.server.crashed" }
-func (ServerUnavailable) Type() string  { return "mcp.server.unavailable" }
-func (ServerShutdown) Type() string     { return "mcp.server.shutdown" }
-func (ServerStray) Type() string        { return "mcp.server.stray_output" }
-func (ServerLog) Type() string          { return "mcp.server.log" }
 func (ConfigLoaded) Type() string       { return "config.loaded" }
 func (ConfigChanged) Type() string      { return "config.changed" }
 func (ConfigRejected) Type() string     { return "config.rejected" }
@@ -175,14 +106,6 @@ func (SessionStarted) data()     {}
 func (SessionEnded) data()       {}
 func (ClientConnected) data()    {}
 func (ClientDisconnected) data() {}
-func (ServerConnecting) data()   {}
-func (ServerConnected) data()    {}
-func (ServerCatalog) data()      {}
-func (ServerCrashed) data()      {}
-func (ServerUnavailable) data()  {}
-func (ServerShutdown) data()     {}
-func (ServerStray) data()        {}
-func (ServerLog) data()          {}
 func (ConfigLoaded) data()       {}
 func (ConfigChanged) data()      {}
 func (ConfigRejected) data()     {}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Kind is what went wrong. Its text is the `reason` of a tool.failed event.
@@ -17,11 +18,15 @@ type Kind string
 const (
 	Unavailable      Kind = "mcp_server_unavailable" // can't be reached or started
 	Restarted        Kind = "mcp_server_restarted"   // died while it had the call
+	Unstable         Kind = "mcp_server_unstable"    // the same, and not for the first time
+	BreakerOpen      Kind = "breaker_open"           // failed too often of late; nothing was sent
 	Timeout          Kind = "timeout"
 	Cancelled        Kind = "cancelled"
 	PermissionDenied Kind = "permission_denied"
 	ApprovalRequired Kind = "approval_required"
 	NotFound         Kind = "not_found"
+	ResourceNotFound Kind = "resource_not_found"
+	Stale            Kind = "stale" // a resource couldn't be fetched anew; what comes with it is the copy from before
 	InvalidParams    Kind = "invalid_params"
 	LogUnavailable   Kind = "log_unavailable"
 	Auth             Kind = "auth"
@@ -40,7 +45,10 @@ type Error struct {
 	Detail string // for the agent: a field and what is wrong with it, or the server's own words
 	Hint   string // what to do next, a sentence
 	Code   int    // the JSON-RPC code that a server sent
-	Cause  error  // for the operator; never shown to the agent
+	Status int    // the HTTP status that a server sent in place of an MCP answer
+	// Retry is how long it takes until usher tries again by itself; it is shown in whole seconds.
+	Retry time.Duration
+	Cause error // for the operator; never shown to the agent
 }
 
 // Error is what an operator reads: everything, but nothing twice.
@@ -57,18 +65,25 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // Text is what the agent reads, in one language. It never holds Cause. Without a Tool it speaks of the server.
 func (e *Error) Text(l Language) string {
-	row := e.Kind.row()
-	text := row.en
-	if l == Chinese {
-		text = row.zh
-	}
+	text := e.Kind.text(l)
 	if e.Tool == "" {
 		text = withoutTool(text)
 	}
+	return e.fill(text, l)
+}
+
+// fill puts the error's own words into a text of a table. What they hold is never taken for a placeholder.
+func (e *Error) fill(text string, l Language) string {
 	if e.Server == "" {
 		text = strings.NewReplacer("Server {server}", "Server", "server {server}", "the server").Replace(text)
 	}
-	text = strings.NewReplacer("{tool}", or(e.Tool, "?"), "{server}", or(e.Server, "?"), "{detail}", e.Detail).Replace(text)
+	noTool, noServer := "the call", "the server"
+	if l == Chinese {
+		noTool, noServer = "调用", "Server"
+	}
+	text = strings.NewReplacer(
+		"{tool}", or(e.Tool, noTool), "{server}", or(e.Server, noServer), "{retry}", e.retry(l), "{detail}", e.Detail,
+	).Replace(text)
 	text = strings.TrimRight(text, ":： ")
 	if e.Hint == "" {
 		return text
@@ -77,6 +92,18 @@ func (e *Error) Text(l Language) string {
 		text += "."
 	}
 	return text + " " + e.Hint
+}
+
+// retry says when usher tries again, as the rest of a sentence.
+func (e *Error) retry(l Language) string {
+	if e.Retry <= 0 {
+		return ""
+	}
+	seconds := (e.Retry-1)/time.Second + 1
+	if l == Chinese {
+		return fmt.Sprintf("，将在 %ds 后自动重试", seconds)
+	}
+	return fmt.Sprintf(", will retry in %d s", seconds)
 }
 
 // withoutTool takes the tool out of a text of the table: what it says of the server is enough; where it says nothing of

@@ -100,6 +100,7 @@ func TestExitCodes(t *testing.T) {
 	for k, want := range map[fault.Kind]int{
 		fault.ServerError: 1, fault.NotFound: 2, fault.InvalidParams: 2, fault.PermissionDenied: 4, fault.ApprovalRequired: 4,
 		fault.Unavailable: 5, fault.Restarted: 5, fault.Auth: 5, fault.Protocol: 5, fault.TooLarge: 5, fault.SessionExpired: 5,
+		fault.ResourceNotFound: 2, fault.Stale: 5, fault.Unstable: 5, fault.BreakerOpen: 5,
 		fault.Timeout: 6, fault.Cancelled: 6, fault.LogUnavailable: 7, fault.Internal: 70, fault.Kind("unheard of"): 70,
 	} {
 		if got := k.Exit(); got != want {
@@ -140,7 +141,7 @@ func TestText(t *testing.T) {
 			"mcp.fs.x is not available now: server fs can't be reached: exit status 1. Look"},
 		{"Chinese", fault.Error{Kind: fault.Timeout, Tool: "mcp.fs.x", Server: "fs"}, fault.Chinese, "工具 mcp.fs.x 当前不可用：Server fs 未响应"},
 		{"another language", fault.Error{Kind: fault.InvalidParams, Tool: "t", Detail: "key: is missing"}, "fr", "t: wrong arguments: key: is missing"},
-		{"nothing known", fault.Error{Kind: fault.Auth}, fault.English, "the server refuses our credentials"},
+		{"nothing known", fault.Error{Kind: fault.Auth}, fault.English, "the server refuses our credentials and must be connected anew"},
 		{"no tool", fault.Error{Kind: fault.Unavailable, Server: "fs", Detail: "connection refused"}, fault.English, "server fs can't be reached: connection refused"},
 		{"no tool, Chinese", fault.Error{Kind: fault.Unavailable, Server: "fs", Detail: "x"}, fault.Chinese, "Server fs 无法连接：x"},
 		{"neither", fault.Error{Kind: fault.Cancelled, Detail: "the caller gave it up"}, fault.English, "the call was cancelled: the caller gave it up"},

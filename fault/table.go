@@ -49,6 +49,12 @@ func (k Kind) row() row {
 	case Restarted:
 		return row{"NetworkError", codeUnavailable, http.StatusBadGateway, ExitUnavailable,
 			"{tool} failed: server {server} died while it had the call; the call may have run and was not sent again: {detail}", "工具 {tool} 失败：Server {server} 在执行中退出，该调用可能已执行，未重发：{detail}"}
+	case Unstable:
+		return row{"NetworkError", codeUnavailable, http.StatusBadGateway, ExitUnavailable,
+			"{tool} failed: server {server} died again while it had the call; the call may have run and was not sent again: {detail}", "工具 {tool} 失败：Server {server} 再次在执行中退出，该调用可能已执行，未重发：{detail}"}
+	case BreakerOpen:
+		return row{"NetworkError", codeUnavailable, http.StatusServiceUnavailable, ExitUnavailable,
+			"{tool} is disabled for a while: server {server} failed several times of late{retry}: {detail}", "工具 {tool} 暂时被禁用：Server {server} 近期多次失败{retry}：{detail}"}
 	case Timeout:
 		return row{"NetworkError", codeTimeout, http.StatusGatewayTimeout, ExitTimeout,
 			"{tool} is not available now: server {server} did not answer in time: {detail}", "工具 {tool} 当前不可用：Server {server} 未响应：{detail}"}
@@ -63,7 +69,7 @@ func (k Kind) row() row {
 			"{tool} was not run: approval required: {detail}", "工具 {tool} 未执行：需要批准：{detail}"}
 	case NotFound:
 		return row{"ToolError", codeParams, http.StatusNotFound, ExitUsage,
-			"no tool {tool}: {detail}", "工具 {tool} 不存在：{detail}"}
+			"no tool {tool}: {detail}", "工具 {tool} 不存在：请检查工具名称和 Server 配置：{detail}"}
 	case InvalidParams:
 		return row{"ToolError", codeParams, http.StatusBadRequest, ExitUsage,
 			"{tool}: wrong arguments: {detail}", "工具 {tool} 参数错误：{detail}"}
@@ -78,7 +84,14 @@ func (k Kind) serverRow() row {
 			"{tool} was not run: the event log can't be written: {detail}", "工具 {tool} 未执行：事件日志无法写入：{detail}"}
 	case Auth:
 		return row{"AuthError", codeUnavailable, http.StatusBadGateway, ExitUnavailable,
-			"{tool} failed: server {server} refuses our credentials: {detail}", "工具 {tool} 失败：Server {server} 认证失败：{detail}"}
+			"{tool} failed: server {server} refuses our credentials and must be connected anew: {detail}", "工具 {tool} 认证失败：Server {server} 拒绝了凭证，请重新连接 MCP Server：{detail}"}
+	case ResourceNotFound:
+		return row{"ResourceError", codeParams, http.StatusNotFound, ExitUsage,
+			"{tool} failed: server {server} has no such resource: {detail}", "工具 {tool} 失败：Server {server} 没有该资源：{detail}"}
+	case Stale:
+		return row{"ResourceError", codeUnavailable, http.StatusBadGateway, ExitUnavailable,
+			"{tool} returned a stale result: server {server} can't give the latest data now, this is the copy from before: {detail}",
+			"工具 {tool} 返回了过期缓存结果：Server {server} 暂时无法提供最新数据，以下为旧内容，正在重新获取最新数据：{detail}"}
 	case ServerError:
 		return row{"ToolError", codeInternal, http.StatusBadGateway, ExitTool,
 			"{tool} failed: {detail}", "工具 {tool} 失败：{detail}"}
@@ -94,6 +107,13 @@ func (k Kind) serverRow() row {
 	}
 	return row{"ToolError", codeInternal, http.StatusInternalServerError, ExitInternal,
 		"{tool} failed: {detail}", "工具 {tool} 失败：{detail}"}
+}
+
+func (k Kind) text(l Language) string {
+	if l == Chinese {
+		return k.row().zh
+	}
+	return k.row().en
 }
 
 // Family is the kind field of mcp.call.failed: NetworkError, AuthError, ToolError or ResourceError.

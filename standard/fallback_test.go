@@ -23,7 +23,7 @@ func TestOldServer(t *testing.T) {
 		}
 	}
 	h.write(t, `{"mcpServers": {"r": `+entry(map[string]any{"type": "http", "url": "http://" + l.Addr().String(), "bearerToken": "tok-12345678"})+`}}`)
-	if host, _ := h.open(t, standard.Options{}); host.Servers()[0].State != "down" {
+	if host, _ := h.open(t, standard.Options{}); host.Servers()[0].State != "unavailable" {
 		t.Errorf("of type http: %+v", host.Servers()[0])
 	}
 }

@@ -6,32 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/permission"
 )
 
-// reread is how often the file is looked at. Only its permissions take effect while the host runs.
+// reread is how often the file is looked at.
 const reread = time.Second
 
-// watched is the policy of a file that may change: `usher allow` in one terminal reaches the gateway in another.
+// watched is a configuration file that may change: `usher allow` in one terminal reaches the gateway in another, and so
+// does a server that is added, changed or taken out.
 type watched struct {
-	path    string
-	record  func(...event.Data)
-	notice  func(string)
-	servers map[string]string // what each server's entry was when the host was opened
-	told    map[mistake]bool  // those of the file as it was read last
+	path   string
+	record func(...event.Data)
+	notice func(string)
+	// apply makes the servers of a configuration the host's. It is nil until the host is open.
+	apply   func(*config.Config) (usher.Change, error)
 	policy  atomic.Pointer[permission.Policy]
-	stamp   stamp
+	config  atomic.Pointer[config.Config]
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+
+	mu    sync.Mutex
+	told  map[mistake]bool // those of the file as it was read last
+	stamp stamp
 }
 
 // stamp tells a changed file from an unchanged one.
@@ -40,10 +45,17 @@ type stamp struct {
 	modTime time.Time
 }
 
-func watch(ctx context.Context, o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, servers: entries(c), told: mistakes(c), stamp: seen, cancel: cancel}
+func watch(o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
+	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, told: mistakes(c), stamp: seen}
 	w.policy.Store(policyOf(c))
+	w.config.Store(c)
+	return w
+}
+
+// run looks at the file now and then, until Close.
+func (w *watched) run(ctx context.Context, apply func(*config.Config) (usher.Change, error)) {
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.apply = apply
 	w.running.Go(func() {
 		tick := time.NewTicker(reread)
 		defer tick.Stop()
@@ -52,41 +64,51 @@ func watch(ctx context.Context, o Options, c *config.Config, seen stamp, record 
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				w.reread()
+				_ = w.reread() // it is told
 			}
 		}
 	})
-	return w
 }
 
 // Policy returns the rules in force.
 func (w *watched) Policy() *permission.Policy { return w.policy.Load() }
 
-// reread keeps the old rules when the new file can't be read: a slip of the pen must not open the door.
-func (w *watched) reread() {
+// reread takes up a file that changed, and returns when it is in force. It keeps what was in force when the new file can't
+// be read: a slip of the pen must neither open the door nor end a server.
+func (w *watched) reread() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	now := stampOf(w.path)
 	if now == w.stamp {
-		return
+		return nil
 	}
 	w.stamp = now
 	c, err := loadThere(w.path)
 	if err != nil {
 		w.record(event.ConfigRejected{File: w.path, Line: lineOf(err), Message: err.Error()})
-		w.notice("the configuration is broken, the old rules stay in force: " + err.Error())
-		return
+		w.notice("the configuration is broken, the old one stays in force: " + err.Error())
+		return err
 	}
 	w.policy.Store(policyOf(c))
-	w.record(event.ConfigChanged{Sources: []string{w.path}})
-	w.announce(c)
-	if !maps.Equal(w.servers, entries(c)) {
-		w.notice("the servers changed, too; restart usher to use them")
-	}
+	w.config.Store(c)
+	change, err := w.apply(c)
+	w.record(event.ConfigChanged{Sources: []string{w.path}, Added: change.Added, Removed: change.Removed, Changed: change.Changed})
+	w.announce(c, change)
+	return err
 }
 
 // announce tells what is in force and what is wrong; a mistake that was there before is not told again, unless it makes
 // everything ask.
-func (w *watched) announce(c *config.Config) {
+func (w *watched) announce(c *config.Config, change usher.Change) {
 	first := firstBroken(c)
+	for _, what := range []struct {
+		word  string
+		names []string
+	}{{"added", change.Added}, {"removed", change.Removed}, {"changed", change.Changed}} {
+		if len(what.names) > 0 {
+			w.notice(what.word + ": " + strings.Join(what.names, ", "))
+		}
+	}
 	if first != nil {
 		w.notice(fmt.Sprintf("all calls ask until %s:%d is repaired: %s: %s", first.File, first.Line, first.Field, first.Message))
 	} else {
@@ -161,17 +183,10 @@ func lineOf(err error) int {
 	return 0
 }
 
-// entries tells one state of the servers from another.
-func entries(c *config.Config) map[string]string {
-	all := map[string]string{}
-	for _, s := range c.Servers {
-		all[s.Name] = s.Hash
-	}
-	return all
-}
-
 func (w *watched) Close() error {
-	w.cancel()
+	if w.cancel != nil {
+		w.cancel()
+	}
 	w.running.Wait()
 	return nil
 }

@@ -18,7 +18,7 @@ const token = "tok-5up3r/s3cret+VALUE"
 const leaky = `{"mcpServers": {
   "quits": {"command": PROGRAM, "env": {"STANDARD_TEST_SERVER": "quits", "T": "${API_TOKEN}"}},
   "talks": {"command": PROGRAM, "env": {"STANDARD_TEST_SERVER": "talks", "T": "${API_TOKEN}"}},
-  "web": {"url": "http://127.0.0.1:1/${API_TOKEN}", "headers": {"Authorization": "Bearer ${API_TOKEN}"}},
+  "web": {"reconnect": false, "url": "http://127.0.0.1:1/${API_TOKEN}", "headers": {"Authorization": "Bearer ${API_TOKEN}"}},
 }}`
 
 // G4: a value of ${API_TOKEN} is in no event, no error and no status, whatever a server does with it.
@@ -56,6 +56,7 @@ func TestSecretsStayInside(t *testing.T) {
 	if text := errs["a server that quits"].Error(); !strings.Contains(text, "bad token [redacted:") {
 		t.Errorf("the rest of its last words is lost: %s", text)
 	}
+	eventually(t, "talks started again", func() bool { return host.Servers()[1].State == "up" })
 	if err := call("mcp.talks.get", `{"text":"`+token+`"}`); err != nil {
 		t.Errorf("a call with the token in it: %v", err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/usher-mcp/usher/event/journal"
 	"github.com/usher-mcp/usher/internal/builtin"
 	"github.com/usher-mcp/usher/internal/secret"
+	"github.com/usher-mcp/usher/internal/store/sqlite"
+	"github.com/usher-mcp/usher/internal/wake"
 	"github.com/usher-mcp/usher/permission"
 )
 
@@ -37,6 +39,8 @@ type Options struct {
 	Observe func(event.Data)
 	// Only starts a part of the configured servers; nil: all.
 	Only func(server string) bool
+	// Once is for a host that lives for one command: a server that can't be reached is told of, not tried again.
+	Once bool
 	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
 	// argument that makes it call Watchdog. Nil: a killed host leaves its servers' grandchildren behind.
 	Watchdog []string
@@ -55,13 +59,13 @@ type Host struct {
 	Problems   []config.Problem // parts of the configuration that were left out
 	Journal    *journal.Journal
 
-	rules   func() *permission.Policy
+	watched *watched
 	strays  strays
 	closers []func() error
 }
 
 // Rules returns the rules in force now.
-func (h *Host) Rules() *permission.Policy { return h.rules() }
+func (h *Host) Rules() *permission.Policy { return h.watched.Policy() }
 
 // Stray tells how many lines a server wrote to its standard output that are no messages, over all its starts, and the
 // first of them. It is safe for concurrent use.
@@ -103,19 +107,51 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, fmt.Errorf("the built-in tools can't work in %s: %w", o.Dir, err)
 	}
 	h.closers = append(h.closers, closer.Close)
-	watched := watch(ctx, o, c, seen, h.record)
-	h.rules = watched.Policy
-	h.closers = append(h.closers, watched.Close)
+	h.watched = watch(o, c, seen, h.record)
 	h.loaded(c)
-	b := &builder{o: o, redact: secrets.Redact, record: h.record, strays: &h.strays}
 	h.strays.all = map[string]stray{}
-	list := b.servers(c)
-	h.closers = append(h.closers, b.closers...)
+	b := &builder{o: o, redact: secrets.Redact, record: h.record, strays: &h.strays}
+	h.closers = append(h.closers, b.close)
+	opened := make(chan struct{})
+	awake := wake.New(ctx, wake.Options{OnWake: func(uint64) {
+		<-opened
+		if h.Host != nil {
+			h.Nudge()
+		}
+	}})
+	h.closers = append(h.closers, func() error { awake.Close(); return nil })
+	defer close(opened)
 	h.Host, err = usher.Open(ctx, usher.Options{
-		Servers: list, Local: local, Policy: watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember, Redact: secrets.Redact,
+		Servers: b.servers(c), Local: local, Policy: h.watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember,
+		Redact: secrets.Redact, Errors: &c.Errors, Language: c.Locale, Woke: awake.Count, Store: h.store(ctx, c, secrets.Redact),
 		Log: observed(h.Journal, o.Observe), HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
-	return h, err
+	if err != nil {
+		return nil, err
+	}
+	h.watched.run(ctx, func(c *config.Config) (usher.Change, error) {
+		secrets.Add(c.Secrets()...)
+		return h.Apply(b.servers(c))
+	})
+	return h, nil
+}
+
+// store is where what servers offer is kept over restarts; nil where the profile wants nothing kept. Trouble with it
+// costs nothing but time at the next start.
+func (h *Host) store(ctx context.Context, c *config.Config, redact func([]byte) []byte) usher.Store {
+	if c.Profile.Cache != config.CacheDisk {
+		return nil
+	}
+	tell := func(err error) {
+		h.record(event.ServerLog{Server: "usher", Level: "warning", Logger: "catalog", Message: string(redact([]byte(err.Error())))})
+	}
+	db, err := sqlite.Open(ctx, filepath.Join(h.DataDir, "state.db"), sqlite.Options{Notice: func(text string) { tell(errors.New(text)) }})
+	if err != nil {
+		tell(err)
+		return nil
+	}
+	h.closers = append(h.closers, db.Close)
+	return db.Catalog()
 }
 
 func (o Options) withDefaults() Options {
@@ -214,6 +250,9 @@ func (h *Host) remember(t permission.Target) error {
 // Close ends the host, its servers and its log.
 func (h *Host) Close() error {
 	var err error
+	if h.watched != nil {
+		_ = h.watched.Close() // before the host: it gives it servers
+	}
 	if h.Host != nil {
 		err = h.Host.Close()
 	}

@@ -260,7 +260,7 @@ func TestBadURLStaysListed(t *testing.T) {
 	h.write(t, `{"mcpServers": {"s": TALKS, "web": {"url": "https://me:hunter2-hunter2@example.test/mcp"}}}`)
 	host, s := h.open(t, standard.Options{})
 	all := host.Servers()
-	if len(all) != 2 || all[1].Name != "web" || all[1].State != "down" || all[1].Kind != "http" {
+	if len(all) != 2 || all[1].Name != "web" || all[1].State != "unavailable" || all[1].Kind != "http" {
 		t.Fatalf("%+v", all)
 	}
 	if err := all[1].Err; err == nil || !strings.Contains(err.Error(), "send them in an Authorization header") || strings.Contains(err.Error(), "hunter2") {

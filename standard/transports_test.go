@@ -80,7 +80,7 @@ func TestCertificateChanges(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	remote{kind: "ws", tls: server.server(t, second)}.start(t, l)
 	h.write(t, `{"mcpServers": {"r": `+entry(map[string]any{
-		"url": "wss://" + l.Addr().String(), "bearerToken": "tok-12345678",
+		"url": "wss://" + l.Addr().String(), "bearerToken": "tok-12345678", "reconnect": false,
 		"tls": map[string]string{"ca": filepath.Join(ca, "cert.pem"), "cert": "cert.pem", "key": "key.pem"},
 	})+`}}`)
 	var mu sync.Mutex
@@ -129,7 +129,7 @@ func TestLinkLocalIsRefused(t *testing.T) {
 		"sse": {"type": "sse", "url": "http://[::ffff:169.254.169.254]/"}, "ws": {"url": "ws://169.254.169.254/"}}}`)
 	host, _ := h.open(t, standard.Options{})
 	for _, s := range host.Servers() {
-		if s.State != "down" || s.Err == nil || !strings.Contains(s.Err.Error(), "is refused: link-local") {
+		if !s.Fails() || s.Err == nil || !strings.Contains(s.Err.Error(), "is refused: link-local") {
 			t.Errorf("%s: %s %v", s.Name, s.State, s.Err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/usher-mcp/usher/mcp"
 )
@@ -62,6 +63,8 @@ type Describer interface{ Describe() Description }
 type Description struct {
 	PID         int    // of the child process
 	Exit        string // how it ended, such as "exit status 1"; empty while it runs
+	ExitCode    int    // its exit status, if it ended by itself
+	Signal      string // what killed it, such as "SIGKILL"; empty if nothing did
 	Stderr      string // the last lines that it wrote there
 	StrayLines  int    // lines on stdout that were no messages
 	StraySample string // the first of them, cut
@@ -70,8 +73,9 @@ type Description struct {
 
 // A StatusError is an HTTP answer that is no MCP answer.
 type StatusError struct {
-	Status int    // HTTP status
-	Body   []byte // its first bytes, at most 64 KiB
+	Status     int           // HTTP status
+	Body       []byte        // its first bytes, at most 64 KiB
+	RetryAfter time.Duration // how long the server wants to be left alone, at most an hour; 0: it doesn't say
 }
 
 // Error names the status.

@@ -25,9 +25,9 @@ func (s *Session) delegate(ctx context.Context, m *mcp.Message, p mcp.Peer) (*mc
 }
 
 // plain makes one of an answer and an error: a JSON-RPC error is an answer, whatever HTTP status it comes with, but not
-// where it is a matter of credentials.
+// where it is a matter of credentials, nor where the status says that the request was not run.
 func plain(answer *mcp.Message, err error) (*mcp.Message, error) {
-	if err == nil || answer != nil && isRefusal(err) {
+	if err == nil || answer != nil && isRefusal(err) && !saysNotRun(err) {
 		return answer, nil
 	}
 	return nil, err

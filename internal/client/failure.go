@@ -72,17 +72,67 @@ func (s *Session) connectFailure(ctx context.Context, err error) *fault.Error {
 }
 
 func statusFault(e *transport.StatusError) *fault.Error {
-	if isAuthStatus(e.Status) {
-		f := fault.New(fault.Auth, "it answered with HTTP status %d", e.Status)
+	f := &fault.Error{Kind: fault.ServerError, Status: e.Status}
+	switch {
+	case isAuthStatus(e.Status):
+		f.Kind, f.Detail = fault.Auth, fmt.Sprintf("it answered with HTTP status %d", e.Status)
 		f.Hint = "Check the token or the headers of this server's entry"
-		return f
+	case e.Status < http.StatusMultipleChoices:
+		f.Kind, f.Detail = fault.Protocol, fmt.Sprintf("it answered with HTTP status %d and no MCP message", e.Status)
+	case e.Status == http.StatusRequestTimeout:
+		f.Detail = "the server answered with HTTP status 408: the request reached it too slowly, and was not run"
+	case e.Status == http.StatusTooManyRequests:
+		f.Detail = "the server answered with HTTP status 429: it gets too many requests, and did not run this one"
+		f.Hint = "Try again later"
+		if e.RetryAfter > 0 {
+			f.Hint = fmt.Sprintf("Try again in %v", e.RetryAfter.Round(time.Second))
+		}
+	default:
+		f.Detail = fmt.Sprintf("the server answered with HTTP status %d; the call may have run", e.Status)
+		f.Hint = "If the status stays, check the URL of this server's entry"
 	}
-	if e.Status < http.StatusMultipleChoices {
-		return fault.New(fault.Protocol, "it answered with HTTP status %d and no MCP message", e.Status)
-	}
-	f := fault.New(fault.ServerError, "the server answered with HTTP status %d; the call may have run", e.Status)
-	f.Hint = "If the status stays, check the URL of this server's entry"
 	return f
+}
+
+// begun is the failure of a call that an earlier request of its own has begun: whatever befell the last one, what the
+// server has done of the call must not be done again. So nothing that proves that request unsent stays in the chain (C4).
+func begun(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	c := *e
+	if c.Cause != nil {
+		c.Cause = shut{c.Cause}
+	}
+	switch {
+	case c.Kind == fault.Unavailable:
+		c.Kind = fault.Restarted
+	case c.Kind == fault.SessionExpired:
+		c.Kind, c.Detail = fault.Restarted, "it ended the session meanwhile"
+	case isNotRunStatus(c.Status):
+		c.Detail = fmt.Sprintf("the server answered with HTTP status %d after it had begun with the call", c.Status)
+		c.Hint = ""
+	}
+	return &c
+}
+
+// shut is an error whose chain ends with it, but for what a context ended with.
+type shut struct{ error }
+
+// Is lets only contexts be told.
+func (s shut) Is(target error) bool {
+	return (target == context.Canceled || target == context.DeadlineExceeded) && errors.Is(s.error, target)
+}
+
+func saysNotRun(err error) bool {
+	e, ok := errors.AsType[*transport.StatusError](err)
+	return ok && isNotRunStatus(e.Status)
+}
+
+// isNotRunStatus tells the HTTP statuses that prove that a request was not run (C5).
+func isNotRunStatus(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
 // isRefusal tells an HTTP status that says nothing but no: not who may ask, and not that the session is over.

@@ -36,11 +36,13 @@ func (s *Session) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mc
 		}
 	}
 	answer, err := j.send(ctx, req.Method, req.Params)
-	if err == nil && s.way.info.Era == mcp.Modern {
-		answer, err = j.settle(ctx, req.Params, answer)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if s.way.info.Era == mcp.Modern {
+		if answer, err = j.settle(ctx, req.Params, answer); err != nil {
+			return nil, begun(err)
+		}
 	}
 	answer.ID = req.ID
 	return answer, nil

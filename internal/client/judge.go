@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/usher-mcp/usher/fault"
@@ -91,7 +92,7 @@ func isModernError(e *mcp.Error) bool {
 // judgeFailure draws the conclusion from a probe that got no answer, though there was time.
 func (s *Session) judgeFailure(err error) finding {
 	if e, ok := errors.AsType[*transport.StatusError](err); ok {
-		if isAuthStatus(e.Status) {
+		if isAuthStatus(e.Status) || e.Status == http.StatusTooManyRequests { // which says nothing of its era
 			return finding{step: giveUp, err: err}
 		}
 		if m, perr := mcp.Parse(e.Body); perr == nil && m.Error != nil {

@@ -22,6 +22,10 @@ type Options struct {
 	// refuses initialize with status 400, 404 or 405. Nil: there is none.
 	Fallback transport.Transport
 
+	// ToolsOf is another session with the same server, whose lists of tools count for this one: what they say must be
+	// repeated in headers. Nil: this session has to list the tools itself.
+	ToolsOf *Session
+
 	// Capabilities, PassInput and PassTask are our terms with the server; see Terms. A Peer may have its own.
 	Capabilities json.RawMessage
 	PassInput    bool

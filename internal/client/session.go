@@ -36,7 +36,7 @@ type Session struct {
 	modern atomic.Bool                // way.info.Era is Modern, for the reader, which runs before way is set
 	repeat atomic.Pointer[mcp.Mirror] // way.mirror, for the same reason
 
-	headers atomic.Pointer[headerTable]
+	headers *atomic.Pointer[headerTable] // shared with the sessions of Options.ToolsOf
 	bad     atomic.Pointer[[]Dropped]
 	listing chan struct{} // a token: who holds it may list anew after a refused header
 
@@ -81,6 +81,10 @@ func open(ctx context.Context, t transport.Transport, o Options, done *steps, wh
 	}
 	s.who, _ = json.Marshal(o.Info) // strings always can be
 	s.steps = done
+	s.headers = new(atomic.Pointer[headerTable])
+	if o.ToolsOf != nil {
+		s.headers = o.ToolsOf.headers
+	}
 	s.declared = declare(o.terms())
 	s.watched = newWatched()
 	s.calls.open = make(map[int64]*call)

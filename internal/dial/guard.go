@@ -31,6 +31,9 @@ func (e *RefusedError) Error() string {
 	return "the address " + e.Addr.String() + " is refused: " + e.Why
 }
 
+// Permanent tells that trying again is no use.
+func (e *RefusedError) Permanent() bool { return true }
+
 type block struct {
 	prefix netip.Prefix
 	what   string

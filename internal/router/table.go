@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/usher-mcp/usher/permission"
 )
 
 // Table is one state of all names. It is immutable.
@@ -49,6 +51,16 @@ func newTable(tools []*Tool) *Table {
 
 // Tools returns all tools: local ones first, then the servers', sorted by canonical name. The slice must not be changed.
 func (t *Table) Tools() []*Tool { return t.tools }
+
+// Find returns the tool of a pair; nil if there is none.
+func (t *Table) Find(target permission.Target) *Tool {
+	for _, tool := range t.byName[target.Canonical()] {
+		if tool.Target == target {
+			return tool
+		}
+	}
+	return nil
+}
 
 // Resolve finds the one tool that name means: a canonical name, a name for models, or the bare name of a local tool.
 // Hidden tools, such as denied ones, make no name ambiguous, but their full names find them. It fails with *Ambiguous

@@ -41,6 +41,14 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
+// SignalName is such as "SIGKILL"; empty if no signal ended the child.
+func (e Exit) SignalName() string {
+	if e.Signal == 0 {
+		return ""
+	}
+	return signalName(e.Signal)
+}
+
 // Process is a child and all that descends from it. All methods may be called
 // concurrently. It holds pipes and goroutines until Stop.
 type Process struct {

@@ -12,80 +12,113 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/client"
 	"github.com/usher-mcp/usher/internal/killpoint"
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/mcp"
 )
 
-// slotTime is how long a server that starts keeps others of its kind waiting; a slow one goes on without its slot.
+// slotTime is how long a server that starts keeps others of its kind waiting; a slow one goes on without its slot (C8).
 const slotTime = 5 * time.Second
 
-// connect runs one dial. The tools are listed and handed on before it counts as done, so that whoever waits for the
-// server finds them.
-func (s *Server) connect(d *dial) {
-	defer close(d.done)
-	release, err := s.slot()
+// openMain makes the main connection. The tools are listed and handed on before it counts as done, so that whoever
+// waits for the server finds them.
+func (s *Server) openMain(ctx context.Context) (*link, error) {
+	release, err := s.slot(ctx)
 	if err != nil {
-		s.failed(d, err)
-		return
+		return nil, err
 	}
 	defer release()
 	started := time.Now()
-	defer func() {
-		s.mu.Lock()
-		d.took = time.Since(started)
-		s.mu.Unlock()
-	}()
-	ctx, cancel := context.WithTimeout(s.ctx, s.o.StartTimeout)
+	l, info, err := s.shakeHands(ctx, s.listening(), nil)
+	took := time.Since(started)
+	if err == nil {
+		err = s.greet(ctx, l, &info, took)
+	}
+	s.guard.dialed(err)
+	s.mu.Lock()
+	s.last = dialled{err, time.Since(started), info}
+	if err == nil {
+		s.era = info.Era
+	}
+	s.mu.Unlock()
+	return l, err
+}
+
+// openMore makes one more connection to a server that is up, for calls only.
+func (s *Server) openMore(ctx context.Context) (*link, error) {
+	main, err := s.main.need(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := s.shakeHands(ctx, client.Listen{}, main.session)
+	if size, _, _ := s.pool.stats(); size == 0 { // else the server is there, and only wants no more connections
+		s.guard.dialed(err)
+	}
+	return l, err
+}
+
+// shakeHands connects once, within the time for it. The Info has steps also where it fails.
+func (s *Server) shakeHands(ctx context.Context, listen client.Listen, toolsOf *client.Session) (*link, client.Info, error) {
+	limit := s.connectTime()
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s.record(event.ServerConnecting{Server: s.o.Name, Transport: s.o.Kind})
 	killpoint.At("server.connecting")
-	session, err := client.Connect(ctx, s.o.Transport, client.Options{
+	woke := s.o.Woke()
+	session, err := client.Connect(limited, s.o.Transport, client.Options{
 		Name: s.o.Name, Info: s.o.Info, Era: s.rememberedEra(), OnNotify: s.notified, Redact: s.o.Redact,
-		Fallback: s.o.Fallback, Listen: client.Listen{Tools: true},
+		Fallback: s.o.Fallback, Listen: listen, ToolsOf: toolsOf,
 	})
 	if err != nil {
-		s.learned(d, client.Info{Steps: client.Steps(err)})
-		s.failed(d, err)
-		return
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = s.tooSlow(err, limit)
+		}
+		return nil, client.Info{Steps: client.Steps(err)}, err
 	}
 	killpoint.At("server.connected")
-	s.greet(ctx, session, d, time.Since(started))
+	return newLink(session, woke), session.Info(), nil
 }
 
-// greet lists the tools of a server that has answered, and takes it into use. One that could never be listed is no use;
-// one that was keeps its old list.
-func (s *Server) greet(ctx context.Context, session *client.Session, d *dial, took time.Duration) {
-	info := session.Info()
+func (s *Server) tooSlow(err error, limit time.Duration) error {
+	e := *fault.Of(err)
+	e.Detail = "it didn't answer within " + spell(limit)
+	if e.Hint == "" {
+		e.Hint = `If it needs longer to start, write "startTimeout" into its entry`
+	}
+	return &e
+}
+
+// connectTime is longer until the server has been up once: its package may have to be installed (C8).
+func (s *Server) connectTime() time.Duration {
+	s.main.mu.Lock()
+	defer s.main.mu.Unlock()
+	if s.main.up {
+		return s.o.Lifecycle.Connect
+	}
+	return s.o.Lifecycle.FirstConnect
+}
+
+func (s *Server) listening() client.Listen {
+	on := s.o.Lifecycle.Subscribe && s.o.Lifecycle.Isolation != lifecycle.PerCall
+	return client.Listen{Tools: on, Prompts: on, Resources: on}
+}
+
+// greet lists the tools of a server that has answered. One that could never be listed is no use; one that was keeps its
+// old list.
+func (s *Server) greet(ctx context.Context, l *link, info *client.Info, took time.Duration) error {
 	s.record(event.ServerConnected{
 		Server: s.o.Name, Transport: s.o.Kind, Era: info.Era.String(), Revision: info.Revision,
 		Capabilities: bounded(info.Capabilities), ServerInfo: bounded(info.ServerInfo), DurationMs: took.Milliseconds(),
 	})
-	s.stale.Store(false)
 	listing := time.Now()
-	err := s.list(ctx, session)
+	err := s.listFirst(ctx, l)
 	if mcp.Member(info.Capabilities, "tools") != nil { // else nobody was asked
 		info.Steps = append(slices.Clip(info.Steps), client.Step{What: mcp.MethodListTools, Took: time.Since(listing), Result: outcome(err)})
 	}
-	s.learned(d, info)
 	killpoint.At("server.listed")
-	switch {
-	case err != nil && !s.everListed():
-	case s.up(session, info.Era):
-		if s.stale.Load() {
-			s.wakeLister()
-		}
-		return
-	default: // it was closed meanwhile
-		err = &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"}
+	if err != nil {
+		_ = l.Close()
 	}
-	_ = session.Close()
-	s.failed(d, err)
-}
-
-// learned keeps what a dial found out, for Status.
-func (s *Server) learned(d *dial, info client.Info) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d.info = info
+	return err
 }
 
 // outcome is the result of a step.
@@ -105,7 +138,7 @@ func bounded(raw json.RawMessage) json.RawMessage {
 }
 
 // slot waits until the server may start. Its own time to start begins after that.
-func (s *Server) slot() (release func(), err error) {
+func (s *Server) slot(ctx context.Context) (release func(), err error) {
 	if s.o.Slots == nil {
 		return func() {}, nil
 	}
@@ -115,8 +148,13 @@ func (s *Server) slot() (release func(), err error) {
 		free := func() { once.Do(func() { <-s.o.Slots }) }
 		timer := time.AfterFunc(slotTime, free)
 		return func() { timer.Stop(); free() }, nil
-	case <-s.ctx.Done():
-		return nil, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped", Cause: s.ctx.Err()}
+	case <-ctx.Done():
+		e := s.fault(fault.Unavailable, "it was stopped")
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			e = s.fault(fault.Timeout, "other servers were still starting")
+		}
+		e.Cause = ctx.Err()
+		return nil, e
 	}
 }
 
@@ -124,67 +162,4 @@ func (s *Server) rememberedEra() mcp.Era {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.era
-}
-
-// failed ends a dial without a connection. Status reads d.err under the lock.
-func (s *Server) failed(d *dial, err error) {
-	s.mu.Lock()
-	d.err = err
-	if s.state != Closed {
-		s.state = Down
-	}
-	s.mu.Unlock()
-	s.record(event.ServerUnavailable{Server: s.o.Name, Reason: reason(err)})
-}
-
-// reason is what an event says of an error: its detail without the sentence around it.
-func reason(err error) string {
-	if e, ok := errors.AsType[*fault.Error](err); ok && e.Detail != "" {
-		return e.Detail
-	}
-	return err.Error()
-}
-
-// up makes the session the current one and watches it; false if the server was closed meanwhile.
-func (s *Server) up(session *client.Session, era mcp.Era) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == Closed {
-		return false
-	}
-	s.session, s.state, s.era = session, Up, era
-	s.work.Go(func() { s.watch(session) })
-	return true
-}
-
-// watch notices the session's end. Its tools stay listed: the next call dials again.
-func (s *Server) watch(session *client.Session) {
-	<-session.Done()
-	s.ended(session)
-}
-
-// ended takes a session that ended by itself out of use; whoever comes first records it.
-func (s *Server) ended(session *client.Session) {
-	if !s.drop(session) {
-		return
-	}
-	s.mu.Lock()
-	s.crashes++
-	attempt := s.crashes
-	s.mu.Unlock()
-	s.record(event.ServerCrashed{Server: s.o.Name, Attempt: attempt, Error: session.Err().Error(), StderrTail: session.Describe().Stderr})
-}
-
-// drop takes a session out of use and closes it; false if it wasn't in use any more.
-func (s *Server) drop(session *client.Session) bool {
-	s.mu.Lock()
-	current := s.session == session
-	if current {
-		s.session, s.state, s.dial = nil, Down, nil
-	}
-	s.mu.Unlock()
-	if current {
-		_ = session.Close()
-	}
-	return current
 }

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/internal/catalog"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport/local"
 )
 
-// lister answers tools/list with what page says for the nth request.
-func lister(page func(n int64) *mcp.Message) mcp.Handler {
+// listing answers tools/list with what page says for the nth request.
+func listing(page func(n int64) *mcp.Message) mcp.Handler {
 	var n atomic.Int64
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mcp.Message, error) {
 		if req.Method != mcp.MethodListTools {
@@ -31,32 +32,26 @@ func broken() *mcp.Message { return mcp.ErrorAnswer("", mcp.CodeInternal, "out o
 
 func tools(raw string) *mcp.Message { return &mcp.Message{Result: json.RawMessage(raw)} }
 
-// A server that can't be listed is no use: it counts as down, says why, and the next call tries again.
+// A server that can't be listed is no use: it is dialled anew.
 func TestFirstListingFails(t *testing.T) {
-	var listed int
 	s := start(t, Options{
-		Transport: local.New(lister(func(n int64) *mcp.Message {
+		Transport: local.New(listing(func(n int64) *mcp.Message {
 			if n == 1 {
 				return broken()
 			}
 			return tools(`{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
 		})),
-		OnTools: func(all []mcp.Tool) { listed = len(all) },
 	})
 	err := s.Ready(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "out of order") || s.Status().State != Down {
-		t.Errorf("the first time: %v, %v", err, s.Status().State)
-	}
-	if err := s.Ready(t.Context()); err != nil || listed != 1 {
-		t.Errorf("the second time: %v, %d tools", err, listed)
+	if listed := len(s.o.Shelf.Entry().Tools.Items); err != nil || listed != 1 || s.Status().Restarts != 0 {
+		t.Errorf("%v, %d tools", err, listed)
 	}
 }
 
 // E6: a failed refresh, or a part of one, keeps the old list.
 func TestRefreshFails(t *testing.T) {
-	lists := make(chan int, 10)
 	s := start(t, Options{
-		Transport: local.New(lister(func(n int64) *mcp.Message {
+		Transport: local.New(listing(func(n int64) *mcp.Message {
 			switch n {
 			case 1:
 				return tools(`{"tools":[{"name":"a","inputSchema":{}},{"name":"b","inputSchema":{}}]}`)
@@ -67,18 +62,16 @@ func TestRefreshFails(t *testing.T) {
 			}
 			return tools(`{"tools":[{"name":"c","inputSchema":{}}]}`)
 		})),
-		OnTools: func(all []mcp.Tool) { lists <- len(all) },
 	})
-	if err := s.Ready(t.Context()); err != nil || <-lists != 2 {
+	count := func() int { return len(s.o.Shelf.Entry().Tools.Items) }
+	if err := s.Ready(t.Context()); err != nil || count() != 2 {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	session := s.session
-	s.mu.Unlock()
-	if err := s.list(t.Context(), session); err == nil || len(lists) != 0 {
-		t.Errorf("half a list was handed on: %v", err)
+	l := s.main.current()
+	if err := s.listOne(t.Context(), l, catalog.Tools); err == nil || count() != 2 {
+		t.Errorf("half a list was taken: %v", err)
 	}
-	if err := s.list(t.Context(), session); err != nil || <-lists != 1 {
+	if err := s.listOne(t.Context(), l, catalog.Tools); err != nil || count() != 1 {
 		t.Errorf("a whole one wasn't: %v", err)
 	}
 }
@@ -112,7 +105,7 @@ func TestLogFlood(t *testing.T) {
 // C5: a server that can only be listed in part comes up again after its end, with what was known of it.
 func TestReconnectWithHalfAList(t *testing.T) {
 	s := start(t, Options{
-		Transport: local.New(lister(func(n int64) *mcp.Message {
+		Transport: local.New(listing(func(n int64) *mcp.Message {
 			if n%2 == 0 {
 				return broken()
 			}
@@ -123,10 +116,7 @@ func TestReconnectWithHalfAList(t *testing.T) {
 		if _, err := ask(t.Context(), s, "echo"); err != nil {
 			t.Fatal(err)
 		}
-		s.mu.Lock()
-		session := s.session
-		s.mu.Unlock()
-		s.drop(session)
+		s.main.drop(s.main.current(), "a test", false)
 	}
 }
 
@@ -134,7 +124,9 @@ func TestReconnectWithHalfAList(t *testing.T) {
 func TestListChangedFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lists atomic.Int64
-		s := New(t.Context(), Options{Name: "s", Transport: local.New(echo), OnTools: func([]mcp.Tool) { lists.Add(1) }})
+		o := options("ws", local.New(echo))
+		o.OnOffer = func() { lists.Add(1) }
+		s := New(t.Context(), o)
 		if err := s.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -145,6 +137,6 @@ func TestListChangedFlood(t *testing.T) {
 		if n := lists.Load(); n < 5 || n > 15 {
 			t.Errorf("%d listings in ten seconds", n)
 		}
-		_ = s.Close()
+		s.Close("closed")
 	})
 }

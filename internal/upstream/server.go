@@ -2,44 +2,54 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/catalog"
 	"github.com/usher-mcp/usher/internal/client"
-	"github.com/usher-mcp/usher/internal/killpoint"
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/transport"
 )
 
 // Options describe one server. Name is empty for the server of Usher's own tools, which is in no event.
 type Options struct {
-	Name         string
-	Transport    transport.Transport
-	Fallback     transport.Transport // for a server that is too old for Transport; nil: there is no other way
-	Kind         string              // stdio, http or local: what events call the transport
-	Info         mcp.Implementation  // who we say we are
-	StartTimeout time.Duration       // from dialling to the last page of tools; default 30 s
-	Slots        chan struct{}       // how many servers of its kind start at once; nil: no bound
-	OnTools      func([]mcp.Tool)    // called after each listing, never twice at once
-	Record       func(...event.Data)
-	Redact       func([]byte) []byte // takes secrets out of what the server says, before it is cut; nil: none are known
+	Name      string
+	Transport transport.Transport
+	Fallback  transport.Transport // for a server that is too old for Transport; nil: there is no other way
+	Kind      string              // stdio, http, sse, ws, grpc or local: what events call the transport
+	Info      mcp.Implementation  // who we say we are
+	Lifecycle lifecycle.Settings
+	Slots     chan struct{}  // how many servers of its kind start at once; nil: no bound
+	Shelf     *catalog.Shelf // what is known of what it offers
+	OnOffer   func()         // called after each round of listing, never twice at once; what came is on the shelf
+	// OnState is called after each new state, without a lock held.
+	OnState func()
+	Record  func(...event.Data)
+	Redact  func([]byte) []byte // takes secrets out of what the server says, before it is cut; nil: none are known
+	// Woke counts the wake-ups of the machine and the changes of its network; nil: there are none.
+	Woke func() uint64
 }
 
-// State is how a server fares.
+// State is how a server fares; the package comment draws the ways between them.
 type State string
 
-// The states. A server that is Down is dialled again by the next call.
+// The states.
 const (
-	Idle     State = "idle" // not dialled yet
-	Starting State = "starting"
-	Up       State = "up"
-	Down     State = "down"
-	Closed   State = "closed"
+	Idle         State = "idle" // not dialled yet
+	Starting     State = "starting"
+	Up           State = "up"
+	Restarting   State = "restarting"   // a process: it ended, and is started again
+	Reconnecting State = "reconnecting" // a remote: it was lost, and is dialled again
+	Unavailable  State = "unavailable"  // a remote: the next call dials once
+	Failed       State = "failed"       // a process: it was given up
+	Closed       State = "closed"
 )
+
+// kindStdio is the Kind of a server that is a child process.
+const kindStdio = "stdio"
 
 // Server is one configured server. All methods are safe for concurrent use.
 type Server struct {
@@ -47,24 +57,21 @@ type Server struct {
 	ctx    context.Context // the server's life
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	relist chan struct{}
-	stale  atomic.Bool // the server said that its list changed, and nobody has listed since
 	logs   logLimit
+	guard  *guard
+	main   *supervisor
+	pool   *pool[*link] // of calls to a server that keeps no state between them
+	owned  owned
+	lister lister
 
-	listing sync.Mutex // held from asking for the tools to handing them on
-	listed  bool       // some were handed on; guarded by listing
-
-	mu      sync.Mutex
-	state   State
-	session *client.Session
-	dial    *dial // the dial under way, or the last one that failed
-	era     mcp.Era
-	crashes int
+	mu   sync.Mutex
+	shut bool // Close waits for work, or has
+	last dialled
+	era  mcp.Era
 }
 
-// dial is one attempt that all waiting callers share.
-type dial struct {
-	done chan struct{}
+// dialled is what the last dial of the main connection found out.
+type dialled struct {
 	err  error
 	took time.Duration
 	info client.Info // with all steps, the listing too, also where that failed
@@ -72,164 +79,126 @@ type dial struct {
 
 // New makes a Server that isn't dialled yet. ctx is its life: when it ends, so does the server.
 func New(ctx context.Context, o Options) *Server {
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = 30 * time.Second
-	}
 	if o.Redact == nil {
 		o.Redact = func(b []byte) []byte { return b }
 	}
-	s := &Server{o: o, state: Idle, relist: make(chan struct{}, 1)}
+	if o.Woke == nil {
+		o.Woke = func() uint64 { return 0 }
+	}
+	s := &Server{o: o}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.work.Go(s.listWhenTold)
+	s.lister.wake = make(chan struct{}, 1)
+	s.era = o.Shelf.Entry().Era
+	s.guard = newGuard(o.Lifecycle, guardHooks{Server: o.Name, Breaker: func(from, to string) {
+		s.record(event.ServerBreaker{Server: o.Name, From: from, To: to})
+	}})
+	s.main = newSupervisor(s.ctx, supervision{
+		server: o.Name, plan: planFor(o.Kind == kindStdio, o.Lifecycle), dial: s.openMain, hurt: o.Lifecycle.Reconnect.Errors,
+		record: s.record, moved: s.stateChanged, brief: o.Lifecycle.Isolation == lifecycle.PerCall,
+	})
+	if o.Lifecycle.Pool.Max > 0 && (o.Kind == "http" || o.Kind == "grpc") {
+		s.pool = newPool(s.ctx, o.Lifecycle.Pool, s.openMore)
+	}
+	s.work.Go(s.listWhenDue)
 	return s
 }
 
 // Name returns the configured name.
 func (s *Server) Name() string { return s.o.Name }
 
-// Start dials in the background, if nothing has yet.
-func (s *Server) Start() {
+// Start dials in the background, if nobody has yet.
+func (s *Server) Start() { s.main.Start() }
+
+// Ready waits until the server is up, or can't be reached for now, and returns why not. It dials where nobody has.
+func (s *Server) Ready(ctx context.Context) error { return s.main.Ready(ctx) }
+
+// Settle waits for the first dial to end, if one is under way, and reports whether there was. It starts none.
+func (s *Server) Settle(ctx context.Context) bool { return s.main.Settle(ctx) }
+
+// Nudge says that the machine woke up or its network changed: a server that was given up for the time being is dialled,
+// a connection that is up is asked whether it still lives.
+func (s *Server) Nudge() {
+	if s.isLocal() {
+		return
+	}
+	s.guard.reset() // its clock stands still while the machine sleeps
+	s.main.Nudge()
+	if l := s.main.current(); l != nil {
+		s.spawn(func() { s.verify(s.ctx, s.main, l) })
+	}
+}
+
+// Restart ends the server's connections and process, whatever its state, and dials anew; calls in flight fail. It waits
+// for the outcome of the first dial.
+func (s *Server) Restart(ctx context.Context) error {
+	s.main.Restart()
+	s.lost()
+	s.guard.reset()
+	s.main.Settle(ctx)
+	return s.main.failure(ctx)
+}
+
+// lost closes what other connections there are: the server behind them is gone.
+func (s *Server) lost() {
+	if s.pool != nil {
+		s.pool.reset()
+	}
+}
+
+// stateChanged follows a new state of the main connection.
+func (s *Server) stateChanged() {
+	if s.State() != Up {
+		s.lost()
+	}
+	if s.o.OnState != nil {
+		s.o.OnState()
+	}
+}
+
+// State tells how the main connection fares.
+func (s *Server) State() State {
+	s.main.mu.Lock()
+	defer s.main.mu.Unlock()
+	return s.main.state
+}
+
+// isLocal: a child process or a server in this one. No network lies between.
+func (s *Server) isLocal() bool { return s.o.Kind == kindStdio || s.o.Kind == "local" }
+
+// Close ends the server and everything that it started, within a second. Calls in flight fail. reason is for the log.
+func (s *Server) Close(reason string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == Idle {
-		s.startDial()
-	}
-}
-
-// startDial needs s.mu.
-func (s *Server) startDial() *dial {
-	d := &dial{done: make(chan struct{})}
-	s.dial, s.state = d, Starting
-	s.work.Go(func() { s.connect(d) })
-	return d
-}
-
-// Ready waits until the dial under way has ended, and returns why the server can't be reached, if it can't.
-func (s *Server) Ready(ctx context.Context) error {
-	_, err := s.connected(ctx)
-	return err
-}
-
-// Settle waits for the dial under way to end, if there is one, and reports whether there was. It starts none.
-func (s *Server) Settle(ctx context.Context) bool {
-	s.mu.Lock()
-	d, state := s.dial, s.state
-	s.mu.Unlock()
-	if state != Starting {
-		return false
-	}
-	select {
-	case <-d.done:
-	case <-ctx.Done():
-	}
-	return true
-}
-
-// Do sends req and returns its answer, dialling first where the server is down. It calls sending when the server is
-// connected, before the first byte; if sending fails, nothing is sent and that error is returned. Other errors are
-// *fault.Error.
-func (s *Server) Do(ctx context.Context, req *mcp.Message, p mcp.Peer, sending func() error) (*mcp.Message, error) {
-	session, err := s.connected(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := sending(); err != nil {
-		return nil, err
-	}
-	answer, err := session.Handle(ctx, req, p)
-	killpoint.At("server.answered")
-	if err != nil && fault.KindOf(err) == fault.SessionExpired {
-		s.drop(session)
-	}
-	return answer, err
-}
-
-// connected returns the session, waiting for a dial where one is needed. The first call after a failure dials anew.
-func (s *Server) connected(ctx context.Context) (*client.Session, error) {
-	s.mu.Lock()
-	if session := s.session; s.state == Up && session.Err() == nil {
-		s.mu.Unlock()
-		return session, nil
-	} else if s.state == Up {
-		s.mu.Unlock()
-		s.ended(session) // watch hasn't got to it yet
-		s.mu.Lock()
-	}
-	if s.state == Closed {
-		s.mu.Unlock()
-		return nil, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it was stopped"}
-	}
-	d := s.dial
-	if s.state != Starting {
-		d = s.startDial()
-	}
-	s.mu.Unlock()
-	select {
-	case <-d.done:
-	case <-ctx.Done():
-		return nil, &fault.Error{Kind: fault.Timeout, Server: s.o.Name, Detail: "it is still starting", Cause: ctx.Err()}
-	}
-	if d.err != nil {
-		return nil, d.err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.session == nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Server: s.o.Name, Detail: "it ended right after its start"}
-	}
-	return s.session, nil
-}
-
-// Status is what an operator wants to know of a server.
-type Status struct {
-	State State
-	Err   error         // why the last dial failed
-	Took  time.Duration // what the last dial took, from the start to the last page of tools
-	Info  client.Info   // with the steps of the last dial, to the last page of tools; also of one that failed
-	transport.Description
-	Dropped []client.Dropped // what the last listing brought and can't be offered
-}
-
-// Status tells how the server fares now.
-func (s *Server) Status() Status {
-	s.mu.Lock()
-	session, st := s.session, Status{State: s.state}
-	if s.dial != nil && s.state != Starting {
-		st.Err, st.Took, st.Info = s.dial.err, s.dial.took, s.dial.info
-	}
-	s.mu.Unlock()
-	if d, ok := errors.AsType[interface {
-		error
-		transport.Describer
-	}](st.Err); ok {
-		st.Description = d.Describe()
-	}
-	if session != nil {
-		st.Description, st.Dropped = session.Describe(), session.Dropped()
-	}
-	return st
-}
-
-// Close ends the server and everything that it started, within a second. Calls in flight fail.
-func (s *Server) Close() error {
-	s.mu.Lock()
-	session, was := s.session, s.state
-	s.session, s.state = nil, Closed
+	s.shut = true
 	s.mu.Unlock()
 	s.cancel()
-	var err error
-	if session != nil {
-		err = session.Close()
+	var all sync.WaitGroup
+	all.Go(s.owned.close)
+	if s.pool != nil {
+		all.Go(s.pool.close)
 	}
+	was := s.main.Close()
+	all.Wait()
 	s.work.Wait()
-	if was == Up {
-		s.record(event.ServerShutdown{Server: s.o.Name, Reason: "closed"})
+	if was != Idle && was != Closed {
+		s.record(event.ServerShutdown{Server: s.o.Name, Reason: reason})
 	}
-	return err
+}
+
+// spawn runs f in a goroutine that Close waits for; f must end when s.ctx does. After Close it does nothing.
+func (s *Server) spawn(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.shut {
+		s.work.Go(f)
+	}
 }
 
 func (s *Server) record(d ...event.Data) {
-	if s.o.Record != nil && s.o.Name != "" {
+	if s.o.Record != nil && s.o.Name != "" && len(d) > 0 {
 		s.o.Record(d...)
 	}
+}
+
+func (s *Server) fault(k fault.Kind, detail string) *fault.Error {
+	return &fault.Error{Kind: k, Server: s.o.Name, Detail: detail}
 }

@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/mcp"
@@ -55,41 +53,13 @@ var echo = mcp.HandlerFunc(func(_ context.Context, req *mcp.Message, _ mcp.Peer)
 	return mcp.Answer(req.ID, json.RawMessage(`{"content":[]}`)), nil
 })
 
-type recorder struct {
-	mu    sync.Mutex
-	types []string
-}
-
-func (r *recorder) record(all ...event.Data) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, d := range all {
-		r.types = append(r.types, d.Type())
-	}
-}
-
-func (r *recorder) count(kind string) (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.types {
-		if t == kind {
-			n++
-		}
-	}
-	return n
-}
-
 func start(t *testing.T, o Options) *Server {
 	t.Helper()
-	o.Name = "s"
-	s := New(t.Context(), o)
-	t.Cleanup(func() { _ = s.Close() })
+	base := options(o.Kind, o.Transport)
+	base.OnOffer, base.Record, base.Redact = o.OnOffer, o.Record, o.Redact
+	s := New(t.Context(), base)
+	t.Cleanup(func() { s.Close("closed") })
 	return s
-}
-
-func ask(ctx context.Context, s *Server, tool string) (*mcp.Message, error) {
-	params := json.RawMessage(`{"name":"` + tool + `","arguments":{"text":"x"}}`)
-	return s.Do(ctx, mcp.Request("1", mcp.MethodCallTool, params), mcp.Nobody, func() error { return nil })
 }
 
 // C9: however many calls wait, one dial serves them all.
@@ -110,28 +80,6 @@ func TestOneDialForAll(t *testing.T) {
 	}
 }
 
-// A5, C5: a server that can't be reached fails its calls with the reason, and is dialled again by the next one.
-func TestDownAndUpAgain(t *testing.T) {
-	d, r := &dialer{Transport: local.New(echo)}, new(recorder)
-	s := start(t, Options{Transport: d, Record: r.record})
-	d.fail.Store(true)
-	sent := false
-	_, err := s.Do(t.Context(), mcp.Request("1", mcp.MethodCallTool, nil), mcp.Nobody, func() error { sent = true; return nil })
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nobody is there") || sent {
-		t.Errorf("got %v, sent %v", err, sent)
-	}
-	if st := s.Status(); st.State != Down || st.Err == nil {
-		t.Errorf("status %+v", st)
-	}
-	d.fail.Store(false)
-	if _, err := ask(t.Context(), s, "echo"); err != nil {
-		t.Error(err)
-	}
-	if r.count("mcp.server.unavailable") != 1 || r.count("mcp.server.connected") != 1 {
-		t.Errorf("events %v", r.types)
-	}
-}
-
 // H5: what sending refuses doesn't leave.
 func TestSendingRefuses(t *testing.T) {
 	var calls atomic.Int64
@@ -142,7 +90,7 @@ func TestSendingRefuses(t *testing.T) {
 		return echo(ctx, req, p)
 	}))})
 	refusal := errors.New("no")
-	_, err := s.Do(t.Context(), mcp.Request("1", mcp.MethodCallTool, nil), mcp.Nobody, func() error { return refusal })
+	_, err := s.Do(t.Context(), Call{Request: request("echo"), Sending: func(context.Context, int, error) error { return refusal }})
 	if err != refusal || calls.Load() != 0 {
 		t.Errorf("got %v, %d calls", err, calls.Load())
 	}
@@ -157,12 +105,15 @@ func TestCrashedProcess(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	r := new(recorder)
-	s := start(t, Options{Record: r.record, Transport: stdio.New(stdio.Options{
+	s := start(t, Options{Kind: kindStdio, Record: r.record, Transport: stdio.New(stdio.Options{
 		Command: bin, Args: []string{"-journal", journal}, Launcher: sandbox.Launcher{Watchdog: []string{os.Args[0], "__watchdog"}},
 	})})
 	_, err := ask(t.Context(), s, "die")
 	if fault.KindOf(err) != fault.Restarted {
 		t.Errorf("the call that killed it: %v", err)
+	}
+	if err := s.main.await(t.Context(), Up); err != nil {
+		t.Fatal(err)
 	}
 	m, err := ask(t.Context(), s, "echo")
 	if err != nil || mcp.ResultText(m.Result) != "x" {
@@ -172,11 +123,9 @@ func TestCrashedProcess(t *testing.T) {
 	if err != nil || string(saw) != "die \necho \n" {
 		t.Errorf("the server saw %q, %v", saw, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	s.Close("closed")
 	if r.count("mcp.server.crashed") != 1 || r.count("mcp.server.connected") != 2 || r.count("mcp.server.shutdown") != 1 {
-		t.Errorf("events %v", r.types)
+		t.Errorf("events %v", r.take())
 	}
 }
 
@@ -186,8 +135,8 @@ func TestClosed(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.Close()
-	_ = s.Close()
+	s.Close("closed")
+	s.Close("closed")
 	if _, err := ask(t.Context(), s, "echo"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -199,7 +148,7 @@ func TestListChanged(t *testing.T) {
 	n := 0
 	s := start(t, Options{
 		Transport: local.New(echo),
-		OnTools:   func(tools []mcp.Tool) { n++; lists <- n },
+		OnOffer:   func() { n++; lists <- n },
 	})
 	s.notified(mcp.Notification(mcp.NotifyTools, nil)) // nobody is up yet
 	if err := s.Ready(t.Context()); err != nil {

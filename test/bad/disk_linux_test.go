@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-const allowed = `{"mcpServers": {GOOD}, "permissions": {"allow": ["mcp.good.write"]}, "log": {"durability": %q}}`
+// allowed keeps nothing beside the log, lest closing that frees space for the log.
+const allowed = `{"profile": "professional", "mcpServers": {GOOD}, "permissions": {"allow": ["mcp.good.write"]}, "log": {"durability": %q}}`
 
 // mountData puts a small disk of its own under the data folder.
 func (w *world) mountData(t *testing.T) {

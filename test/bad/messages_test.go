@@ -49,10 +49,10 @@ var serverSide = []struct {
 	{"keys twice at depth", "mcp__broken__echo", "duplicate", []string{"mcp.broken.echo failed: server broken broke the protocol", `duplicate object member name "c"`}},
 	{"invalid UTF-8", "mcp__broken__echo", "utf8", []string{"server broken broke the protocol", "invalid UTF-8"}},
 	{"200 deep", "mcp__broken__echo", "deep", []string{"server broken broke the protocol", "nested deeper than 128 levels"}},
-	{"no answer", "mcp__mute__echo", "never", []string{"server mute did not answer in time", "the deadline passed"}},
+	{"no answer", "mcp__mute__echo", "never", []string{"server mute did not answer in time", "no answer and no progress for 0.4 s"}},
 	{"no such command", "mcp__gone__echo", "x", []string{"server gone can't be reached", `start "no-such-program": command not found: install it`}},
 	{"ends at once", "mcp__quits__echo", "x", []string{"server quits can't be reached", "exit status 3; its last words: JIRA_TOKEN is not set"}},
-	{"never starts", "mcp__silent__echo", "x", []string{"server silent did not answer in time", "the deadline passed"}},
+	{"never starts", "mcp__silent__echo", "x", []string{"server silent can't be reached", "it didn't answer within 0.3 s"}},
 }
 
 // B1, D6, E2: each bad message fails itself only, through both fronts.

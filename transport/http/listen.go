@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	nethttp "net/http"
-	"strconv"
 	"time"
 
 	"github.com/usher-mcp/usher/internal/dial"
@@ -88,18 +87,9 @@ func noEvents(res *nethttp.Response) error {
 		return &noStream{reason}
 	case code >= 500, code == nethttp.StatusRequestTimeout, code == nethttp.StatusConflict,
 		code == nethttp.StatusTooEarly, code == nethttp.StatusTooManyRequests:
-		return &notNow{reason: reason, after: retryAfter(res)}
+		return &notNow{reason: reason, after: transport.RetryAfter(res.Header, time.Now())}
 	}
 	return &noStream{reason}
-}
-
-// retryAfter reads Retry-After in seconds (RFC 9110, section 10.2.3); a date is ignored.
-func retryAfter(res *nethttp.Response) time.Duration {
-	n, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(n) * time.Second
 }
 
 // laterOf returns the longer of wait and what err asks for.

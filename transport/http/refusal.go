@@ -46,7 +46,9 @@ func (x *exchange) refusal(id mcp.ID) (*mcp.Message, error) {
 }
 
 func (x *exchange) status(body []byte) *transport.StatusError {
-	return &transport.StatusError{Status: x.res.StatusCode, Body: body[:min(len(body), maxStatusBody)]}
+	return &transport.StatusError{
+		Status: x.res.StatusCode, Body: body[:min(len(body), maxStatusBody)], RetryAfter: transport.RetryAfter(x.res.Header, time.Now()),
+	}
 }
 
 // errorAnswer returns the JSON-RPC error that a body is, if it may belong to id; else nil.

@@ -52,7 +52,9 @@ func (c *conn) start() error {
 	kind = strings.ToLower(strings.TrimSpace(kind))
 	switch {
 	case res.StatusCode != nethttp.StatusOK && kind == typeEvents:
-		return &transport.StatusError{Status: res.StatusCode} // its body may never end
+		return &transport.StatusError{ // its body may never end
+			Status: res.StatusCode, RetryAfter: transport.RetryAfter(res.Header, time.Now()),
+		}
 	case res.StatusCode != nethttp.StatusOK:
 		return statusError(res)
 	case kind != typeEvents:
@@ -129,7 +131,7 @@ func origin(u *url.URL) string {
 // statusError reads the first bytes of an answer that is none. A body that breaks off is taken as far as it came.
 func statusError(res *nethttp.Response) *transport.StatusError {
 	b, _ := io.ReadAll(io.LimitReader(res.Body, maxStatusBody))
-	return &transport.StatusError{Status: res.StatusCode, Body: b}
+	return &transport.StatusError{Status: res.StatusCode, Body: b, RetryAfter: transport.RetryAfter(res.Header, time.Now())}
 }
 
 // cutText shortens a text of the server's for an error.

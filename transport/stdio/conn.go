@@ -112,7 +112,7 @@ func (c *conn) finish(readErr error) error {
 	case exit.Err == nil && exit.Signal == 0 && exit.Code == 0 && readErr == io.EOF:
 		return io.EOF
 	}
-	e := &ExitError{Exit: exit.String(), Stderr: c.tail()}
+	e := &ExitError{Exit: exit.String(), Code: exit.Code, Signal: exit.SignalName(), Stderr: c.tail()}
 	if readErr != io.EOF {
 		e.Cause = readErr
 	}
@@ -130,7 +130,7 @@ func (c *conn) Close() error {
 func (c *conn) Describe() transport.Description {
 	d := transport.Description{PID: c.proc.Pid(), Stderr: c.tail()}
 	if exit := c.proc.Exit(); !errors.Is(exit.Err, sandbox.ErrRunning) {
-		d.Exit = exit.String()
+		d.Exit, d.ExitCode, d.Signal = exit.String(), exit.Code, exit.SignalName()
 	}
 	d.StrayLines, d.StraySample = c.strays.seen()
 	return d
@@ -149,6 +149,8 @@ func (c *conn) tail() string {
 // ExitError says how a server ended that was not asked to.
 type ExitError struct {
 	Exit   string // such as "exit status 1" or "killed by SIGKILL"
+	Code   int    // the exit status; -1 if there is none
+	Signal string // such as "SIGKILL"; empty if none ended it
 	Stderr string // its last lines there, at most 4 KiB, redacted and made printable
 	Cause  error  // why its output could not be read to the end; usually nil
 }
@@ -170,7 +172,7 @@ func (e *ExitError) Unwrap() error { return e.Cause }
 
 // Describe tells what is left of a server that ended before anyone could ask its Conn.
 func (e *ExitError) Describe() transport.Description {
-	return transport.Description{Exit: e.Exit, Stderr: e.Stderr}
+	return transport.Description{Exit: e.Exit, ExitCode: e.Code, Signal: e.Signal, Stderr: e.Stderr}
 }
 
 // within waits for c, but not longer than limit.

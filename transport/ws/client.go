@@ -9,6 +9,7 @@ import (
 	nethttp "net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -102,7 +103,9 @@ func dialError(ctx context.Context, res *nethttp.Response, err error) error {
 		return fmt.Errorf("the server doesn't open a WebSocket as it should: %s", shown(err.Error()))
 	}
 	body, _ := io.ReadAll(res.Body)
-	return &transport.StatusError{Status: res.StatusCode, Body: bytes.Clone(body)}
+	return &transport.StatusError{
+		Status: res.StatusCode, Body: bytes.Clone(body), RetryAfter: transport.RetryAfter(res.Header, time.Now()),
+	}
 }
 
 // tap keeps hold of the connection behind a 101 answer.

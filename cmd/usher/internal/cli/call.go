@@ -159,7 +159,7 @@ func (a *app) perform(ctx context.Context, h *standard.Host, p *progress, c call
 // down returns why the one server that is needed didn't come up; nothing starts it a second time then.
 func down(servers []usher.ServerStatus, server, tool string) error {
 	for _, s := range servers {
-		if s.Name == server && s.State == "down" && s.Err != nil {
+		if s.Name == server && s.Fails() && s.Err != nil {
 			e := *fault.Of(s.Err)
 			e.Server, e.Tool = server, tool
 			return &e

@@ -118,7 +118,7 @@ func schemasOf(t usher.Tool) (note schemaNote, odd bool) {
 func next(h serverHealth, s usher.ServerStatus) []string {
 	switch {
 	case h.State == "disabled":
-		return []string{`To use it, remove "disabled": true from its entry`}
+		return []string{"To use it, run: " + self + " servers enable " + shellWord(h.Name)}
 	case h.State == "up":
 		return []string{"To see its tools, run: " + self + " tools --server " + shellWord(h.Name)}
 	case len(h.Hints) > 0:

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -19,9 +18,6 @@ type eventWriter struct {
 }
 
 func (w *eventWriter) one(e event.Event) error {
-	if w.app.json {
-		return w.stored(e)
-	}
 	out := w.app.out
 	total := out.width()
 	wide := total == 0 || total >= roomy
@@ -78,14 +74,9 @@ const (
 	roomy          = 100 // columns from which on the types get a column
 )
 
-// stored prints the line as it lies in the log, with the hash that stands there.
-func (w *eventWriter) stored(e event.Event) error {
-	stamp := e.Time.UTC().AppendFormat(nil, event.TimeFormat)
-	w.buf, _ = event.AppendLine(w.buf[:0], e.Seq, e.Session, stamp, e.Type, e.Data, []byte(e.Prev))
-	if h, err := hex.DecodeString(e.Hash); err == nil && 2*len(h) == event.HashLen {
-		const tail = len("\"}\n")
-		copy(w.buf[len(w.buf)-tail-event.HashLen:], e.Hash)
-	}
+// stored prints the line as it lies in the log.
+func (w *eventWriter) stored(stored []byte) error {
+	w.buf = append(append(w.buf[:0], stored...), '\n')
 	_, err := jsonWriter{w.app.out}.Write(w.buf)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/usher-mcp/usher/event"
 )
@@ -51,27 +52,37 @@ func TestSalient(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	for _, limit := range []int{0, 1, 3, 5, 9} {
-		var got []int64
-		last := tail{limit: limit, out: func(e event.Event) error {
-			got = append(got, e.Seq)
-			return nil
-		}}
-		for i := range int64(5) {
-			if err := last.add(event.Event{Seq: i}); err != nil {
-				t.Fatal(err)
-			}
+// Times as people write them.
+func TestReadTime(t *testing.T) {
+	zone := time.Local
+	now := time.Date(2026, 7, 28, 12, 30, 0, 0, zone)
+	for text, want := range map[string]time.Time{
+		"30m":                       now.Add(-30 * time.Minute),
+		"1h30m":                     now.Add(-90 * time.Minute),
+		"3d":                        now.Add(-72 * time.Hour),
+		"1w":                        now.Add(-7 * 24 * time.Hour),
+		"0s":                        now,
+		"11:05":                     time.Date(2026, 7, 28, 11, 5, 0, 0, zone),
+		"11:05:06.250":              time.Date(2026, 7, 28, 11, 5, 6, 250_000_000, zone),
+		"07-27 11:05:06.250":        time.Date(2026, 7, 27, 11, 5, 6, 250_000_000, zone),
+		"12-31 11:05:06":            time.Date(2025, 12, 31, 11, 5, 6, 0, zone),
+		"2026-07-28":                time.Date(2026, 7, 28, 0, 0, 0, 0, zone),
+		"2026-07-28 09:10":          time.Date(2026, 7, 28, 9, 10, 0, 0, zone),
+		"2026-07-28T09:10:11":       time.Date(2026, 7, 28, 9, 10, 11, 0, zone),
+		"2026-07-28T09:10:11Z":      time.Date(2026, 7, 28, 9, 10, 11, 0, time.UTC),
+		"2026-07-28T09:10:11+02:00": time.Date(2026, 7, 28, 7, 10, 11, 0, time.UTC),
+	} {
+		got, err := readTime("--since", text, now, false)
+		if err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
-		if err := last.flush(); err != nil {
-			t.Fatal(err)
-		}
-		want := []int64{0, 1, 2, 3, 4}
-		if limit > 0 {
-			want = want[max(0, 5-limit):]
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("limit %d: %v, want %v", limit, got, want)
+	}
+	if got, err := readTime("--until", "2026-07-28", now, true); err != nil || !got.Equal(time.Date(2026, 7, 29, 0, 0, 0, 0, zone)) {
+		t.Errorf("the end of a day: %v, %v", got, err)
+	}
+	for _, text := range []string{"yesterday", "-5m", "5", "d", "25:00", "2026-13-01", "28.7.2026", "5y"} {
+		if got, err := readTime("--since", text, now, false); err == nil {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }

@@ -119,7 +119,8 @@ const exitCodes = `Exit codes of usher:
    4  the call was denied, or needs an approval that nobody
       could give
    5  a server can't be reached, or broke down; or the
-      address to serve on is taken
+      address to serve on is taken; or usher serve has
+      to run for it, and doesn't
    6  a time-out, or the call was interrupted
    7  the event log can't be written, or is not as it was
       written

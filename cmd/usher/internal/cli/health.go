@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/internal/secret"
 )
@@ -26,7 +26,7 @@ type examiner struct {
 
 func (x examiner) health(c config.Server, s usher.ServerStatus) serverHealth {
 	h := serverHealth{
-		Name: c.Name, State: s.State, Transport: c.Transport, Target: target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
+		Name: c.Name, State: s.State, Transport: c.Transport, Target: admin.Target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
 		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample,
 	}
 	if s.Fallback {
@@ -100,18 +100,6 @@ func commandLine(c config.Server, redact func([]byte) []byte) string {
 		words = append(words, arg)
 	}
 	return strings.Join(words, " ")
-}
-
-// target is what an entry starts or reaches. Arguments may hold secrets, so they are not shown; nor is a URL's query.
-func target(c config.Server) string {
-	if c.Transport == config.TransportStdio {
-		return c.Command
-	}
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + u.Path
 }
 
 // whole is why, with all that the cause says where a message for agents was cut.

@@ -30,13 +30,52 @@ Fields of a server, under "mcpServers" (or "servers"):
                 unix socket
   disabled      true: keep the entry, don't start it; also
                 "enabled": false
-  startTimeout  until it has answered the first time,
-                such as "30s", which is the default; a
-                number is milliseconds
-  callTimeout   for one call; also "timeout", a number of
-                milliseconds
   trustHints    false: don't believe what it says about
                 its own tools; default true
+
+These say how it is kept alive. They also go into "defaults", at the top of the file, for all
+servers. A time is such as "30s" or "2m"; a number is milliseconds.
+
+  startTimeout  until it has answered the first time;
+                default 10 s, and 2 min for the first
+                start of npx, uvx, docker run and such
+  callTimeout   how long a call may take without a sign
+                of progress; default 30 s; also
+                "timeout", a number of milliseconds
+  callLimit     how long it may take in all; default
+                10 min
+  restart       of a program: false, or {"attempts": 3,
+                "base": "500ms", "cap": "10s", "factor":
+                2, "jitter": 0.25, "stableAfter": "60s"},
+                the default
+  reconnect     to a remote server: false, or
+                {"attempts": 5, "immediate": true, "base":
+                "1s", "cap": "8s", "factor": 2, "jitter":
+                0, "errors": 3}; errors: failed calls
+                after which the connection is made anew
+  retry         of a call that did not run: false, or
+                {"attempts": 5, "immediate": true, "base":
+                "1s", "cap": "30s", "factor": 2, "jitter":
+                0.25}
+  idempotent    its tools that may run twice, such as
+                ["get_*"]; these are retried, too
+  breaker       keeps calls away from a server that fails:
+                false, or {"failures": 5, "window": "60s",
+                "cooldown": "30s", "probes": 3}
+  maxConcurrent calls that it has at once; default 512; 0:
+                as many as come
+  isolation     who shares a connection to it: auto (the
+                default), shared (all agents), session
+                (each agent has its own) or call
+  stateful      true: it remembers who is connected, so
+                auto gives each agent a connection
+  pool          of connections to a remote server: false,
+                or {"min": 2, "max": 10, "idle": "5m",
+                "ping": "60s"}
+  subscribe     false: don't hear of changes of its lists
+  listTTL       how long its lists are good if it doesn't
+                say; default: until it says that they
+                changed
 
 ${NAME} is the value of a variable of yours, ${NAME:-text} has a default, $${ stands for ${
 itself. This works in all texts of a server and in log.dir.
@@ -84,6 +123,23 @@ Fields of "log":
                 the operating system before the call
                 goes on; full: it is on the disk
   dir           the folder of the event log
+
+Other fields:
+
+  defaults      see above, such as {"callTimeout": "2m"}
+  profile       where the defaults come from: enterprise,
+                the default; professional: stdio, http and
+                sse only, no breaker, a pool of at most 5;
+                minimal: stdio only, a process for each
+                call, 3 retries, no breaker, no pool
+  locale        en or zh: the language in which an agent
+                reads why a call failed
+  errors        "codes" and "statuses" say what an error
+                of a server means: {"-32050": "auth"},
+                {"423": "timeout"}; "texts" what the agent
+                reads: {"timeout": {"en": "{tool} of
+                {server} hangs: {detail}"}}, by the reason
+                in the log
 
 A whole one:
 

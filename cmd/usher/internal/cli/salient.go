@@ -50,11 +50,15 @@ func hostFields(kind string) []string {
 	case "mcp.server.connected":
 		return []string{"server", "transport", "era", "revision", "durationMs"}
 	case "mcp.server.catalog":
-		return []string{"server", "tools"}
+		return []string{"server", "tools", "resources", "prompts"}
 	case "mcp.server.crashed":
-		return []string{"server", "error"}
-	case "mcp.server.unavailable", "mcp.server.shutdown":
+		return []string{"server", "attempt", "exitCode", "signal", "error", "stderrTail"}
+	case "mcp.server.restarting":
+		return []string{"server", "attempt", "delayMs"}
+	case "mcp.server.permanently_failed", "mcp.server.disconnected", "mcp.server.unavailable", "mcp.server.shutdown":
 		return []string{"server", "reason"}
+	case "mcp.server.breaker":
+		return []string{"server", "from", "to"}
 	case "mcp.server.stray_output":
 		return []string{"server", "stream", "count", "sample"}
 	case "mcp.server.log":
@@ -62,7 +66,7 @@ func hostFields(kind string) []string {
 	case "config.loaded":
 		return []string{"sources", "servers"}
 	case "config.changed":
-		return []string{"sources"}
+		return []string{"sources", "added", "removed", "changed"}
 	case "config.rejected":
 		return []string{"file", "line", "field", "message"}
 	case "client.connected":
@@ -101,10 +105,18 @@ func fieldText(name string, raw json.RawMessage) string {
 		return "failed"
 	case name == "durationMs":
 		return string(raw) + " ms"
+	case name == "delayMs":
+		return "in " + string(raw) + " ms"
+	case name == "attempt":
+		return "attempt " + string(raw)
+	case name == "exitCode":
+		return "exit status " + string(raw)
+	case name == "from":
+		return line(mcp.Text(raw)) + " →"
 	case name == "resultSize" && json.Unmarshal(raw, &n) == nil:
 		return size(n)
-	case name == "tools":
-		return string(raw) + " tools"
+	case name == "tools", name == "resources", name == "prompts":
+		return string(raw) + " " + name
 	case name == "line":
 		return "line " + string(raw)
 	case name == "files", name == "heads":
@@ -127,9 +139,9 @@ func fieldText(name string, raw json.RawMessage) string {
 
 func eventStyle(e event.Event) style {
 	switch e.Type {
-	case "tool.failed", "mcp.call.failed", "mcp.server.crashed", "mcp.server.unavailable", "tool.unknown", "tool.ambiguous_call":
+	case "tool.failed", "mcp.call.failed", "mcp.server.crashed", "mcp.server.permanently_failed", "mcp.server.unavailable", "tool.unknown", "tool.ambiguous_call":
 		return red
-	case "config.rejected", "mcp.server.stray_output":
+	case "config.rejected", "mcp.server.stray_output", "mcp.server.restarting", "mcp.server.disconnected", "mcp.server.breaker":
 		return yellow
 	case "tool.completed":
 		return green

@@ -59,7 +59,7 @@ func (a *app) serveAll(ctx context.Context, at addresses) error {
 	defer d.close()
 	w := &watcher{to: a.err, command: a.command()}
 	defer w.close()
-	return a.withHost(ctx, opening{asker: w, notice: w.notice, observe: w.observe}, func(ctx context.Context, h *standard.Host) error {
+	return a.withHost(ctx, opening{stays: true, asker: w, notice: w.notice, observe: w.observe}, func(ctx context.Context, h *standard.Host) error {
 		return a.serveOn(ctx, d, h, c, w)
 	})
 }
@@ -68,6 +68,7 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 	g := gateway.New(h.Host, gateway.Options{})
 	s := serveDoors(d, g)
 	defer s.stop(g)
+	defer a.openAdmin(h, w)()
 	if a.json {
 		if err := writeJSON(a.out, d.urls()); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (a *app) serveStdio(ctx context.Context, _ []string) error {
 	if a.in != nil && a.err.tty && isTerminal(a.in) {
 		fmt.Fprintln(a.err, "usher stdio speaks MCP on standard input; an agent starts it. To try it by hand, use: "+line(a.command())+" call")
 	}
-	return a.withHost(ctx, opening{}, func(ctx context.Context, h *standard.Host) error {
+	return a.withHost(ctx, opening{stays: true}, func(ctx context.Context, h *standard.Host) error {
 		g := gateway.New(h.Host, gateway.Options{})
 		defer g.Close()
 		err := g.ServeStdio(ctx, a.in, os.Stdout)

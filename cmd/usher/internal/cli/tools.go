@@ -11,7 +11,6 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
-	near "github.com/usher-mcp/usher/internal/nearest"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -91,7 +90,7 @@ func usable(c *config.Config, server string) error {
 		case s.Name != server:
 		case s.Disabled:
 			return &failure{fault.ExitUnavailable, fmt.Sprintf("server %s is disabled (%s:%d)", server, s.File, s.Line),
-				`Remove "disabled": true from its entry`}
+				"To use it, run: " + self + " servers enable " + shellWord(server)}
 		default:
 			return nil
 		}
@@ -99,13 +98,7 @@ func usable(c *config.Config, server string) error {
 	if p := leftOut(c, server); p != nil {
 		return p
 	}
-	text := fmt.Sprintf("no server is called %q", server)
-	names := serverNames(c)
-	near := near.Name(server, names)
-	if len(names) > 0 && near == "" {
-		return usage(text, "There are: "+someNames(names))
-	}
-	return usage(text+didYouMean(near), "Servers are configured in "+c.Path+"; see: usher help config")
+	return noServer(server, serverNames(c), c.Path)
 }
 
 const mostListed = 20 // names in a hint
@@ -190,7 +183,7 @@ func (a *app) showTools(c *config.Config, h *standard.Host, tools []usher.Tool, 
 func (a *app) showFailed(c *config.Config, servers []usher.ServerStatus) bool {
 	failed := false
 	for _, s := range servers {
-		if s.State != "down" {
+		if !s.Fails() {
 			continue
 		}
 		failed = true

@@ -96,7 +96,7 @@ func (w *watcher) servers(ctx context.Context, h *standard.Host, c *config.Confi
 	states := map[string]string{}
 	for _, s := range shown {
 		states[s.Name] = s.State
-		if s.State == "down" {
+		if s.Fails() {
 			told[s.Name] = w.failed(entryOf(c, s.Name), s)
 		}
 	}
@@ -110,14 +110,14 @@ func (w *watcher) servers(ctx context.Context, h *standard.Host, c *config.Confi
 		}
 		for _, s := range h.Servers() {
 			switch text := w.failed(entryOf(c, s.Name), s); {
-			case s.State == "down" && text != told[s.Name]:
+			case s.Fails() && text != told[s.Name]:
 				told[s.Name] = text
 				w.say(text)
 			case s.State == "up" && states[s.Name] != "up":
 				delete(told, s.Name)
 				w.say(s.Name + ": " + plural(s.Tools, "tool"))
 			}
-			if s.State == "up" || s.State == "down" {
+			if s.State == "up" || s.Fails() {
 				states[s.Name] = s.State
 			}
 		}

@@ -73,10 +73,10 @@ func (a *app) welcomeServers(h *standard.Host, c *config.Config, servers []usher
 
 func (a *app) welcomeServer(head string, c config.Server, s usher.ServerStatus, widest int) {
 	sign, text, next := a.err.paint(green, good), plural(s.Tools, "tool"), ""
-	switch s.State {
-	case "down", "closed":
+	switch {
+	case s.Fails():
 		sign, text, next = a.err.paint(red, bad), cut(line(inWords(c, s.Err, why(s.Err))), maxReason), line(a.command())+" doctor "+line(shellWord(s.Name))
-	case "starting", "idle":
+	case s.State == "starting", s.State == "idle":
 		sign, text = a.err.paint(yellow, "…"), "still starting"
 	}
 	indent := welcomeIndent + 2 + widest + 2

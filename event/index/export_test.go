@@ -1,0 +1,6 @@
+package index
+
+var (
+	SameTool = sameTool
+	Sane     = sane
+)

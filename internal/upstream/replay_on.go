@@ -1,0 +1,5 @@
+//go:build usher_replay
+
+package upstream
+
+const replayAfterCrash = true
