@@ -164,7 +164,8 @@ func (h *Host) replace(next map[string]*hosted, over map[*hosted]string, fresh [
 	for old := range over {
 		delete(next, old.Name)
 	}
-	h.servers.now.Store(&next)
+	left := next // a map that is stored isn't changed any more, nor is the variable that holds it
+	h.servers.now.Store(&left)
 	var wg sync.WaitGroup
 	for old, why := range over {
 		h.unlist(old)
@@ -179,13 +180,13 @@ func (h *Host) replace(next map[string]*hosted, over map[*hosted]string, fresh [
 		return
 	}
 	shelves := h.servers.shelves(h.ctx, fresh)
-	next = maps.Clone(next)
+	all := maps.Clone(left)
 	started := make([]*hosted, len(fresh))
 	for i, s := range fresh {
 		started[i] = h.host(s, shelves[i])
-		next[s.Name] = started[i]
+		all[s.Name] = started[i]
 	}
-	h.servers.now.Store(&next)
+	h.servers.now.Store(&all)
 	h.show(started...)
 	for _, s := range started {
 		s.up.Start()

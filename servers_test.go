@@ -210,6 +210,43 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// C9, A5: calls of a server that stays go on while others come and go (shows under -race).
+func TestApplyUnderCalls(t *testing.T) {
+	same := usher.Server{Name: "same", Key: "same", Transport: local.New(&fake{tools: readTool}), Kind: "local", TrustHints: true}
+	h, err := usher.Open(t.Context(), usher.Options{Log: new(eventtest.Log), Servers: []usher.Server{same}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	h.Ready(t.Context())
+	s := session(t, h, usher.SessionOptions{})
+	var calls sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		calls.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := s.Call(t.Context(), "mcp.same.get", []byte(`{"key":"k"}`)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		other := usher.Server{Name: "other", Key: fmt.Sprint(i), Transport: local.New(&fake{tools: netTool}), Kind: "local"}
+		if _, err := h.Apply([]usher.Server{same, other}[:1+i%3%2]); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	calls.Wait()
+}
+
 // shelfStore keeps records in memory.
 type shelfStore struct {
 	mu  sync.Mutex

@@ -148,14 +148,14 @@ func (s *Server) openOwned(ctx context.Context) (*link, error) {
 	return l, err
 }
 
-// Release ends the connection that owner has for itself, if there is one. It doesn't wait.
+// Release ends the connection that owner has for itself, if there is one. It waits only while the server is being closed.
 func (s *Server) Release(owner *Owner) {
 	s.owned.mu.Lock()
 	keeper := s.owned.all[owner]
 	delete(s.owned.all, owner)
 	s.owned.mu.Unlock()
-	if keeper != nil {
-		s.spawn(func() { keeper.Close() })
+	if keeper != nil && !s.spawn(func() { keeper.Close() }) {
+		keeper.Close() // the server is being closed, and no longer knows of it
 	}
 }
 

@@ -310,3 +310,23 @@ func BenchmarkStack(b *testing.B) {
 		s.Close("closed")
 	}
 }
+
+// A5: a session that ends while its server is being closed leaves no process behind.
+func TestReleaseDuringClose(t *testing.T) {
+	f := &far{handler: slow}
+	o := options("stdio", f)
+	o.Lifecycle.Isolation = lifecycle.PerSession
+	s := New(t.Context(), o)
+	var a Owner
+	if err := askFor(t.Context(), s, &a, "echo"); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.shut = true // as Close does first
+	s.mu.Unlock()
+	s.Release(&a)
+	s.Close("closed")
+	if f.open() != 0 {
+		t.Errorf("%d connections are open", f.open())
+	}
+}

@@ -184,13 +184,14 @@ func (s *Server) Close(reason string) {
 	}
 }
 
-// spawn runs f in a goroutine that Close waits for; f must end when s.ctx does. After Close it does nothing.
-func (s *Server) spawn(f func()) {
+// spawn runs f in a goroutine that Close waits for; f must end when s.ctx does. It reports false after Close.
+func (s *Server) spawn(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.shut {
 		s.work.Go(f)
 	}
+	return !s.shut
 }
 
 func (s *Server) record(d ...event.Data) {

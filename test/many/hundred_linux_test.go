@@ -68,8 +68,8 @@ func testHundred(t *testing.T, w *world) {
 	closeAll()
 	took := time.Since(begun)
 	wg.Wait()
-	late := lateness()
-	t.Logf("Close took %v; timers were up to %v late", took, late)
+	late := hops * lateness()
+	t.Logf("Close took %v; timers were up to %v late", took, late/hops)
 	if took > 1500*time.Millisecond+late {
 		t.Errorf("Close took %v", took)
 	}
@@ -80,6 +80,9 @@ func testHundred(t *testing.T, w *world) {
 		t.Errorf("%d processes are left: %q", len(left), left)
 	}
 }
+
+// hops is how many processes in a row have to be woken to end a server; each may be as late as the worst timer.
+const hops = 4
 
 // measureLateness finds out how much later than due timers fire on this machine until the function that it returns is
 // called. Who ends a server can't be more punctual.

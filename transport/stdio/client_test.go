@@ -187,6 +187,23 @@ func TestClosedStdout(t *testing.T) {
 	}
 }
 
+// C2: a server that closes stdin and stays is of no more use, either: nothing of a message left, and the connection ends,
+// so that the server can be started anew.
+func TestClosedStdin(t *testing.T) {
+	conn := connect(t, options("shut"))
+	if _, err := conn.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := conn.Send(t.Context(), message("1", 100)); !errors.Is(err, transport.ErrNotSent) {
+			t.Errorf("Send: %v", err)
+		}
+	}
+	if m, err := conn.Receive(t.Context()); err == nil || !strings.Contains(err.Error(), "doesn't read its input any more") {
+		t.Errorf("received %+v, %v", m, err)
+	}
+}
+
 // B1, case-291: standard error never blocks the server, and only its end is kept.
 func TestChattyStderr(t *testing.T) {
 	conn := connect(t, options("chatty"))

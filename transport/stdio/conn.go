@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,7 @@ type conn struct {
 	now    writer        // with the turn
 	closed atomic.Bool   // by Close
 	broken atomic.Pointer[brokenError]
+	deaf   sync.Once // its input turned out to be closed
 	strays strays
 
 	// Receive's alone.

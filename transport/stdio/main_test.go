@@ -64,6 +64,11 @@ func beServer(mode string) int {
 		return 0
 	case "bridge": // to an address
 		return bridge(os.Getenv(sayVar))
+	case "shut": // closes stdin and stays
+		_ = os.Stdin.Close()
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/test"}`)
+		untilTerm()
+		return 0
 	case "mute": // closes stdout and stays
 		_ = os.Stdout.Close()
 		untilTerm()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/usher-mcp/usher/internal/duplex"
 	"github.com/usher-mcp/usher/mcp"
@@ -67,16 +68,31 @@ func (c *conn) write(ctx context.Context, line []byte) error {
 	if late {
 		err = context.Cause(ctx)
 	}
+	if !late {
+		c.deaf.Do(func() { go c.endDeaf(err) })
+	}
 	switch {
 	case n == 0:
 		return notSent(err)
-	case !late: // nobody reads any more, so every further write fails by itself
+	case !late:
 		return fmt.Errorf("the server took only a part of a message: %w", err)
 	}
-	broken := &brokenError{err}
+	broken := &brokenError{fmt.Errorf("it took only a part of a message: %w", err)}
 	c.broken.Store(broken)
 	go c.proc.Stop() // bounded; Close and Receive wait for it
 	return broken
+}
+
+// lastWords is how long a server that has closed its input may go on, to say what it has to say and to exit.
+const lastWords = time.Second
+
+// endDeaf ends a server that reads no more: every further message would fail, and nobody would start it anew.
+func (c *conn) endDeaf(cause error) {
+	if within(c.proc.Done(), lastWords) {
+		return
+	}
+	c.broken.CompareAndSwap(nil, &brokenError{fmt.Errorf("it doesn't read its input any more: %w", cause)})
+	c.proc.Stop()
 }
 
 // writer writes what a pipe takes without waiting, which is nearly always all. Only the rest needs to be interruptible.
@@ -118,12 +134,10 @@ func (w *writer) write(line []byte) int {
 	return w.n
 }
 
-// brokenError is how a connection ends that wrote half a message.
+// brokenError is how a connection ends that can't be written to any more.
 type brokenError struct{ cause error }
 
-func (e *brokenError) Error() string {
-	return "the server took only a part of a message, so it was ended: " + e.cause.Error()
-}
+func (e *brokenError) Error() string { return "the server was ended: " + e.cause.Error() }
 
 func (e *brokenError) Unwrap() error { return e.cause }
 
