@@ -45,6 +45,7 @@ lint: ## go vet, staticcheck, gofmt, generated code
 bench: ## print the budgets as ratios against their floors
 	$(GO) run ./bench/compare
 	$(GO) run ./bench/transports
+	$(GO) test -run '^$$' -bench 'Stack|CachedStart' ./internal/upstream ./standard
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of foreign bytes for FUZZTIME each

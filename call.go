@@ -13,6 +13,7 @@ import (
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/killpoint"
+	"github.com/usher-mcp/usher/internal/upstream"
 	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/permission"
 )
@@ -186,7 +187,11 @@ func (c *call) nextStep(k fault.Kind) string {
 	case fault.TooLarge:
 		return "Ask it for less, such as a page or a part"
 	case fault.Unavailable, fault.Restarted, fault.Protocol, fault.Auth:
-		if c.tool != nil && !c.isLocal() {
+		switch {
+		case c.tool == nil || c.isLocal():
+		case c.server != nil && c.server.up.State() == upstream.Failed && c.server.lifecycle().Restart.Enabled:
+			return "To start it again, run: " + c.s.h.o.Command + " servers restart " + shellWord(c.tool.Server)
+		default:
 			return "To see why, run: " + c.s.h.o.Command + " doctor " + shellWord(c.tool.Server)
 		}
 	}

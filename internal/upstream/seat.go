@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/usher-mcp/usher/internal/client"
 	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/mcp"
 )
@@ -132,18 +133,18 @@ func (o *owned) of(s *Server, owner *Owner) *supervisor {
 	return o.all[owner]
 }
 
-// openOwned makes the connection of a session. What the server offers is known from the main one.
+// openOwned makes the connection of a session. What the server offers is known from the main one, if that is up.
 func (s *Server) openOwned(ctx context.Context) (*link, error) {
-	main, err := s.main.need(ctx)
-	if err != nil {
-		return nil, err
-	}
 	release, err := s.slot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	l, _, err := s.shakeHands(ctx, s.listening(), main.session)
+	var known *client.Session
+	if main := s.main.current(); main != nil { // it isn't waited for: it has a ladder of its own
+		known = main.session
+	}
+	l, _, err := s.shakeHands(ctx, s.listening(), known)
 	s.guard.dialed(err)
 	return l, err
 }
@@ -159,10 +160,11 @@ func (s *Server) Release(owner *Owner) {
 	}
 }
 
-func (o *owned) close() {
+// end closes all of them, for good or so that the next calls open new ones.
+func (o *owned) end(forGood bool) {
 	o.mu.Lock()
 	all := o.all
-	o.all, o.closed = nil, true
+	o.all, o.closed = nil, o.closed || forGood
 	o.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, keeper := range all {

@@ -88,6 +88,9 @@ func TestOwnedCrash(t *testing.T) {
 		o.Lifecycle.Isolation = lifecycle.PerSession
 		s := New(t.Context(), o)
 		defer s.Close("closed")
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		var a, b Owner
 		for _, owner := range []*Owner{&a, &b} {
 			if err := askFor(t.Context(), s, owner, "echo"); err != nil {
@@ -329,4 +332,48 @@ func TestReleaseDuringClose(t *testing.T) {
 	if f.open() != 0 {
 		t.Errorf("%d connections are open", f.open())
 	}
+}
+
+// C2: a session's own process is started again by its own ladder, whatever the main one is doing; a restart by hand heals
+// those that were given up, too.
+func TestOwnedLadder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &far{handler: slow}
+		o := options("stdio", f)
+		o.Lifecycle.Isolation = lifecycle.PerSession
+		o.Lifecycle.Restart.Base, o.Lifecycle.Restart.Steps, o.Lifecycle.Restart.Jitter, o.Lifecycle.Breaker.Failures = time.Second, 1, 0, 0
+		s := New(t.Context(), o)
+		defer s.Close("closed")
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var a Owner
+		if err := askFor(t.Context(), s, &a, "echo"); err != nil {
+			t.Fatal(err)
+		}
+		f.mu.Lock()
+		main, own := f.conns[0], f.conns[1]
+		f.mu.Unlock()
+		own.end(errExit, "exit status 3")
+		synctest.Wait()
+		time.Sleep(700 * time.Millisecond)
+		main.end(errExit, "exit status 3") // it restarts while the other one is dialled
+		time.Sleep(5 * time.Second)
+		if err := askFor(t.Context(), s, &a, "echo"); err != nil {
+			t.Errorf("its own ladder: %v", err)
+		}
+		f.refuse(errExit)
+		f.kill()
+		time.Sleep(time.Minute)
+		f.refuse(nil)
+		if err := askFor(t.Context(), s, &a, "echo"); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("given up: %v", err)
+		}
+		if err := s.Restart(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := askFor(t.Context(), s, &a, "echo"); err != nil {
+			t.Errorf("after a restart by hand: %v", err)
+		}
+	})
 }

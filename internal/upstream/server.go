@@ -132,6 +132,7 @@ func (s *Server) Nudge() {
 // for the outcome of the first dial.
 func (s *Server) Restart(ctx context.Context) error {
 	s.main.Restart()
+	s.owned.end(false)
 	s.lost()
 	s.guard.reset()
 	s.main.Settle(ctx)
@@ -172,7 +173,7 @@ func (s *Server) Close(reason string) {
 	s.mu.Unlock()
 	s.cancel()
 	var all sync.WaitGroup
-	all.Go(s.owned.close)
+	all.Go(func() { s.owned.end(true) })
 	if s.pool != nil {
 		all.Go(s.pool.close)
 	}
