@@ -14,24 +14,25 @@ const (
 )
 
 // startDirect starts c as our own child. Only its process group is ended.
-func startDirect(p *Process, c command, child [3]*os.File) error {
+func startDirect(p *Process, c command, files [3]*os.File) error {
+	held := new(child)
 	stop, gone := make(chan struct{}), make(chan struct{})
 	p.end = func() { close(stop) }
 	started := make(chan error)
-	go p.reap(c, [3]uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()}, started, gone)
+	go p.reap(c, [3]uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()}, held, started, gone)
 	if err := <-started; err != nil {
 		return startError(c.argv[0], err)
 	}
 	go func() {
 		defer close(p.gone)
-		tree{pgid: p.pid}.oversee(stop, p.done, gone)
+		tree{pgid: p.pid, child: held}.oversee(stop, p.done, gone)
 	}()
 	return nil
 }
 
 // reap starts the child and waits for it, on one thread as spawn asks. The other
 // members of the group aren't ours to wait for, so they are polled.
-func (p *Process) reap(c command, stdio [3]uintptr, started chan<- error, gone chan<- struct{}) {
+func (p *Process) reap(c command, stdio [3]uintptr, held *child, started chan<- error, gone chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	pid, err := spawn(c, stdio)
@@ -40,7 +41,7 @@ func (p *Process) reap(c command, stdio [3]uintptr, started chan<- error, gone c
 	if err != nil {
 		return
 	}
-	p.exited(waitFor(pid))
+	p.exited(held.wait(pid))
 	ticker := time.NewTicker(groupPoll)
 	defer ticker.Stop()
 	for limit := time.Now().Add(groupLimit); (tree{pgid: pid}).alive() && time.Now().Before(limit); {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // proc is one line of the process table.
@@ -77,14 +80,75 @@ func descendants(procs []proc, root int) []proc {
 	return found
 }
 
+// below returns all below root by the lists of children that the kernel keeps. It costs what the tree is large, not what
+// the machine runs. It is as little a snapshot as processes. False: this kernel has no such lists.
+func below(root int) (found []proc, ok bool) {
+	buf := make([]byte, 512)
+	for todo := []int{root}; len(todo) > 0; {
+		pid := todo[0]
+		todo = todo[1:]
+		dir := "/proc/" + strconv.Itoa(pid) + "/task"
+		tasks, err := os.ReadDir(dir)
+		if err != nil {
+			continue // it is gone
+		}
+		for _, task := range tasks {
+			list, err := os.ReadFile(dir + "/" + task.Name() + "/children")
+			ok = ok || err == nil
+			for _, field := range bytes.Fields(list) {
+				child, err := strconv.Atoi(string(field))
+				if err != nil {
+					continue
+				}
+				if p, there := readStat(child, buf); there {
+					found, todo = append(found, p), append(todo, child)
+				}
+			}
+		}
+	}
+	return found, ok
+}
+
 // tree names the processes to end.
 type tree struct {
-	root int // all descendants of this process; 0: none but the group
-	pgid int // the group of the child
+	root  int    // all descendants of this process; 0: none but the group
+	pgid  int    // the group of the child
+	child *child // nil: somebody else waits for it
+}
+
+// child tells whether ours still exists, be it as a zombie: as long as it does, no stranger's group has its id.
+type child struct {
+	mu     sync.Mutex
+	reaped bool
+}
+
+// signal sends sig to the child's group without looking at the process table; false if the child is gone.
+func (c *child) signal(pgid int, sig syscall.Signal) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reaped {
+		_ = syscall.Kill(-pgid, sig)
+	}
+	return !c.reaped
+}
+
+// wait waits for the child's end, and reaps it while nobody signals.
+func (c *child) wait(pid int) Exit {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == syscall.EINTR {
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reaped = true
+	return waitFor(pid)
 }
 
 // members are the processes of the tree as far as one look finds them.
 func (t tree) members() ([]proc, error) {
+	if t.root != 0 {
+		if found, ok := below(t.root); ok {
+			return found, nil
+		}
+	}
 	procs, err := processes()
 	if err != nil {
 		return nil, err
@@ -105,6 +169,9 @@ func (t tree) members() ([]proc, error) {
 // call, which no fork can slip past, but only while it was just seen to exist: an
 // empty group's id may belong to a stranger by now.
 func (t tree) signal(sig syscall.Signal) {
+	if t.child != nil && (t.child.signal(t.pgid, sig) || syscall.Kill(-t.pgid, 0) == syscall.ESRCH) {
+		return
+	}
 	found, err := t.members()
 	if err != nil {
 		_ = syscall.Kill(-t.pgid, sig) // without /proc this is the best there is

@@ -81,8 +81,8 @@ func testHundred(t *testing.T, w *world) {
 	}
 }
 
-// hops is how many processes in a row have to be woken to end a server; each may be as late as the worst timer.
-const hops = 4
+// hops is how many wake-ups in a row it takes to end a server; each may be as late as the worst timer.
+const hops = 2
 
 // measureLateness finds out how much later than due timers fire on this machine until the function that it returns is
 // called. Who ends a server can't be more punctual.
