@@ -157,7 +157,7 @@ func (c *call) completed() {
 // failed names the tool in the error, which so far knew only what went wrong.
 func (c *call) failed(err error) error {
 	e := new(fault.Error)
-	*e = *c.s.h.o.Errors.Sort(fault.Of(c.s.h.redactError(err)))
+	*e = *c.s.h.words.Load().errors.Sort(fault.Of(c.s.h.redactError(err)))
 	e.Tool = c.name
 	if c.tool != nil {
 		e.Server = c.tool.Server

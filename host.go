@@ -35,7 +35,8 @@ type Options struct {
 	// where it finds none, and is safe for concurrent use.
 	Redact func([]byte) []byte
 
-	// Errors adds to the table of what failures are called and what agents read of them; nil: the built-in one.
+	// Errors adds to the table of what failures are called and what agents read of them; nil: the built-in one. See also
+	// Host.SetWords.
 	Errors *fault.Table
 	// Language is of what agents read where their session doesn't say otherwise; default English.
 	Language fault.Language
@@ -62,6 +63,7 @@ type Host struct {
 	cancel  context.CancelFunc
 	forget  func() bool // lets go of the context that Open was given
 	listed  atomic.Pointer[listing]
+	words   atomic.Pointer[words]
 	open    sync.WaitGroup // sessions that have not ended
 	over    chan struct{}  // closed when Close is done
 
@@ -84,6 +86,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		sessions: map[*Session]struct{}{}, changed: map[*Session]func(){},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
+	h.SetWords(o.Errors, o.Language)
 	h.servers.init(o.Store, o.Redact, h.storeFailed)
 	if err := h.openServers(); err != nil {
 		_ = h.Close()
@@ -99,6 +102,15 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 // needs no watching, and is cheaper. Don't give a call what context.WithoutCancel makes of it: nothing but its time would
 // end that call, and Close waits for it.
 func (h *Host) Context() context.Context { return h.ctx }
+
+// words are how failures are told.
+type words struct {
+	errors   *fault.Table
+	language fault.Language
+}
+
+// SetWords takes the place of Options.Errors and Options.Language, for calls that fail from now on.
+func (h *Host) SetWords(errors *fault.Table, l fault.Language) { h.words.Store(&words{errors, l}) }
 
 // lifeOf is how a context tells that it ends with a host.
 type lifeOf struct{ h *Host }

@@ -62,6 +62,7 @@ type hosted struct {
 	up    *upstream.Server
 	shelf *catalog.Shelf
 	owner router.Origin
+	grace time.Time // nobody waits for its first list any longer (C8)
 
 	showing sync.Mutex // guards told
 	told    told
@@ -184,6 +185,7 @@ func (h *Host) replace(next map[string]*hosted, over map[*hosted]string, fresh [
 	started := make([]*hosted, len(fresh))
 	for i, s := range fresh {
 		started[i] = h.host(s, shelves[i])
+		started[i].grace = time.Now().Add(settleTime)
 		all[s.Name] = started[i]
 	}
 	h.servers.now.Store(&all)

@@ -144,7 +144,7 @@ func TestToolsComeAndGo(t *testing.T) {
 	})
 }
 
-// C9, C3: of the servers of a new configuration those with the same Key are untouched, with their calls; others are
+// C9, C3, case-007, case-089: of the servers of a new configuration those with the same Key are untouched, with their calls; others are
 // replaced, ended or started.
 func TestApply(t *testing.T) {
 	log := new(eventtest.Log)
@@ -437,3 +437,39 @@ func TestEventsOfARetry(t *testing.T) {
 var yes = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
 	return permission.Answer{Allow: true}, nil
 })
+
+// C5: a remote server that was down from the start, and whose tools so nobody has seen, is dialled when an agent lists:
+// nothing else would ever call it.
+func TestListingFindsTheLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMortal(&fake{tools: readTool})
+		m.die(errors.New("connection refused"))
+		h, err := usher.Open(t.Context(), usher.Options{Log: new(eventtest.Log), Servers: []usher.Server{
+			{Name: "far", Transport: m, Kind: "http", TrustHints: true},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		var told atomic.Int64
+		s := session(t, h, usher.SessionOptions{Changed: func() { told.Add(1) }})
+		list := func() string {
+			m, _ := s.Handle(t.Context(), mcp.Request("1", mcp.MethodListTools, nil), mcp.Nobody)
+			return string(m.Result)
+		}
+		time.Sleep(time.Hour)
+		dials := m.dials.Load()
+		_ = list()
+		synctest.Wait()
+		if n := m.dials.Load() - dials; n != 1 {
+			t.Errorf("%d dials for a listing while it is down", n)
+		}
+		m.die(nil)
+		time.Sleep(time.Minute)
+		_ = list()
+		synctest.Wait()
+		if got := list(); !strings.Contains(got, "mcp__far__get") || told.Load() != 1 {
+			t.Errorf("once it is back: %s, told %d times", got, told.Load())
+		}
+	})
+}

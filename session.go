@@ -134,7 +134,8 @@ func (s *Session) Handle(ctx context.Context, req *mcp.Message, p mcp.Peer) (*mc
 
 // text is what the agent reads of a failure.
 func (s *Session) text(err error) string {
-	return s.h.o.Errors.Text(fault.Of(err), cmp.Or(s.o.Language, s.h.o.Language))
+	w := s.h.words.Load()
+	return w.errors.Text(fault.Of(err), cmp.Or(s.o.Language, w.language))
 }
 
 var _ mcp.Handler = (*Session)(nil)

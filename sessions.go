@@ -255,12 +255,16 @@ func (h *Host) server(name string) *hosted {
 	return h.servers.all()[name]
 }
 
-// settle waits for servers that start and of which nothing is known yet; it reports whether there were any.
+// settle waits for servers that start and of which nothing is known yet, for settleTime after the start of each: one that
+// takes minutes doesn't hold up each listing meanwhile. It reports whether there were any.
 func (h *Host) settle(ctx context.Context) bool {
 	waited := false
 	for _, s := range h.servers.all() {
 		if s.shelf.Entry().Tools.Listed.IsZero() {
-			waited = s.up.Settle(ctx) || waited
+			s.up.Wanted() // an agent can't call what it never saw
+			limited, cancel := context.WithDeadline(ctx, s.grace)
+			waited = s.up.Settle(limited) || waited
+			cancel()
 		}
 	}
 	return waited

@@ -14,7 +14,7 @@ import (
 	"github.com/usher-mcp/usher/mcp"
 )
 
-// settleTime is how long a name that nothing bears waits for servers that are still starting.
+// settleTime is how long a listing, and a name that nothing bears, waits for servers that are still starting.
 const settleTime = 5 * time.Second
 
 func resolveTool(ctx context.Context, c *call) error {

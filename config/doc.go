@@ -34,7 +34,8 @@
 //	  trustHints           bool     whether the server's hints may lower a risk; default: usher's
 //	  startTimeout         duration until the server has answered the first time; default: 10s, of a package runner such as
 //	                                npx or docker run 2m for the first start
-//	  callTimeout          duration how long a call may stay without answer or progress; default: 30s
+//	  callTimeout          duration how long a call may stay without answer or progress; default: 30s, and no limit for
+//	                                agents in front of the gateway, who have clocks of their own
 //	  callLimit            duration how long a call may take in all; default: 10m, and never less than callTimeout
 //	  timeout              number   callTimeout in milliseconds, as other products write it; below 1000 it is ignored
 //	  restart              bool or  stdio: whether, or how, a program that ended is started again; default: true

@@ -52,7 +52,7 @@ func (m message) check(t *testing.T) {
 	}
 }
 
-func TestMessagesForEntries(t *testing.T) { // G1
+func TestMessagesForEntries(t *testing.T) { // G1, case-189
 	const arg = `{"command": "x", "args": ["ok", `
 	for _, m := range []message{
 		{"type of args", one(`{"command": "x", "args": "y"}`), "a z", []string{`3: mcpServers.s.args: expected a list of strings; write ["…"]`}},

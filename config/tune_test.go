@@ -245,3 +245,17 @@ func TestKey(t *testing.T) {
 		}
 	}
 }
+
+// E6: with another value of a variable a server may show another account's lists, so it is another server.
+func TestKeyHasWhatVariablesSay(t *testing.T) {
+	key := func(token string) string {
+		cfg, err := Parse("c", []byte(`{"servers": {"s": {"command": "x", "env": {"TOKEN": "${TOKEN}"}}}}`), func(string) (string, bool) { return token, true })
+		if err != nil || len(cfg.Servers) != 1 {
+			t.Fatal(err, cfg)
+		}
+		return cfg.Servers[0].Key
+	}
+	if alice := key("alice"); alice == key("bob") || alice != key("alice") {
+		t.Error("the key doesn't follow the variable")
+	}
+}

@@ -42,7 +42,8 @@ type PermissionResolved struct {
 	Principal   string `json:"principal,omitempty"`
 }
 
-// CallStarted says that a request is about to be handed to a transport.
+// CallStarted says that a request is about to be handed to a transport. Each attempt of a call has one, and its own
+// CallCompleted or CallFailed.
 type CallStarted struct {
 	Server     string          `json:"server"`
 	ToolCallID string          `json:"toolCallId"`

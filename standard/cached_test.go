@@ -90,7 +90,7 @@ func listAfterStart(tb testing.TB, o standard.Options) (took time.Duration, tool
 	return took, len(list.Tools)
 }
 
-// E6, C8: after a restart all tools are listed from the cache, though no server has answered yet.
+// E6, C8, case-050, case-086: after a restart all tools are listed from the cache, though no server has answered yet.
 func TestListedFromTheCache(t *testing.T) {
 	if _, tools := listAfterStart(t, remembered(t)); tools != cachedServers*cachedTools+3 {
 		t.Errorf("%d tools", tools)

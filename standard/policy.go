@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,27 +91,23 @@ func (w *watched) reread() error {
 		w.notice("the configuration is broken, the old one stays in force: " + err.Error())
 		return err
 	}
-	w.policy.Store(policyOf(c))
+	newRules := policyOf(c)
+	same := reflect.DeepEqual(newRules, w.policy.Swap(newRules)) && len(w.told) == len(c.Problems)
 	w.config.Store(c)
 	change, err := w.apply(c)
 	w.record(event.ConfigChanged{Sources: []string{w.path}, Added: change.Added, Removed: change.Removed, Changed: change.Changed})
-	w.announce(c, change)
+	w.announce(c, change, same)
 	return err
 }
 
 // announce tells what is in force and what is wrong; a mistake that was there before is not told again, unless it makes
-// everything ask.
-func (w *watched) announce(c *config.Config, change usher.Change) {
+// everything ask. Same says that the rules and the number of mistakes are what they were.
+func (w *watched) announce(c *config.Config, change usher.Change, same bool) {
+	w.announceServers(c, change)
 	first := firstBroken(c)
-	for _, what := range []struct {
-		word  string
-		names []string
-	}{{"added", change.Added}, {"removed", change.Removed}, {"changed", change.Changed}} {
-		if len(what.names) > 0 {
-			w.notice(what.word + ": " + strings.Join(what.names, ", "))
-		}
-	}
-	if first != nil {
+	if same && first == nil {
+		// of rules there is nothing to tell
+	} else if first != nil {
 		w.notice(fmt.Sprintf("all calls ask until %s:%d is repaired: %s: %s", first.File, first.Line, first.Field, first.Message))
 	} else {
 		w.notice("the rules of " + w.path + " are in force now")
@@ -121,6 +119,29 @@ func (w *watched) announce(c *config.Config, change usher.Change) {
 		}
 	}
 	w.told = mistakes(c)
+}
+
+// announceServers tells which servers came, went and were replaced.
+func (w *watched) announceServers(c *config.Config, change usher.Change) {
+	disabled := func(name string) bool {
+		return slices.ContainsFunc(c.Servers, func(s config.Server) bool { return s.Name == name && s.Disabled })
+	}
+	var off, gone []string
+	for _, name := range change.Removed {
+		if disabled(name) {
+			off = append(off, name)
+		} else {
+			gone = append(gone, name)
+		}
+	}
+	for _, what := range []struct {
+		word  string
+		names []string
+	}{{"started", change.Added}, {"disabled", off}, {"removed", gone}, {"changed, and started anew", change.Changed}} {
+		if len(what.names) > 0 {
+			w.notice(what.word + ": " + strings.Join(what.names, ", "))
+		}
+	}
 }
 
 // mistake is a problem wherever it stands: lines move.

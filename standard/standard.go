@@ -131,6 +131,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h.watched.run(ctx, func(c *config.Config) (usher.Change, error) {
 		secrets.Add(c.Secrets()...)
+		h.SetWords(&c.Errors, c.Locale)
 		return h.Apply(b.servers(c))
 	})
 	return h, nil

@@ -21,11 +21,11 @@ import (
 func writeLog(t testing.TB, dir string, calls int) {
 	t.Helper()
 	for range 2 {
-		j := start(t, journal.Options{Dir: dir, RotateBytes: 40_000})
+		j := start(t, journal.Options{Dir: dir, RotateBytes: 8_000})
 		add(t, j, "s_"+j.Host()[2:8], event.SessionStarted{Kind: "agent"})
 		for i := range calls {
 			add(t, j, "s_"+j.Host()[2:8], event.ToolStarted{Tool: "mcp.fs.read", ToolCallID: fmt.Sprint("c_", i)})
-			if i%50 == 0 {
+			if i%15 == 0 {
 				flush(t, j)
 			}
 		}
@@ -39,10 +39,11 @@ func indexFile(dir string) string { return filepath.Join(dir, index.FileName) }
 
 // H7: an index that is no good is made anew, whatever is wrong with it.
 func TestIndexIsMadeAnew(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a folder?with#odd %41name")
-	writeLog(t, dir, 300)
-	want := all(t, dir)
-	query := func(t *testing.T, statement string) {
+	t.Parallel()
+	log := t.TempDir()
+	writeLog(t, log, 30)
+	want := all(t, log)
+	query := func(t *testing.T, dir, statement string) {
 		db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(indexFile(dir)))
 		if err != nil {
 			t.Fatal(err)
@@ -52,41 +53,46 @@ func TestIndexIsMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write := func(t *testing.T, b []byte) {
+	write := func(t *testing.T, dir string, b []byte) {
 		if err := os.WriteFile(indexFile(dir), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, spoil := range map[string]func(*testing.T){
-		"nothing":     func(*testing.T) {},
-		"gone":        func(t *testing.T) { _ = os.Remove(indexFile(dir)) },
-		"empty":       func(t *testing.T) { write(t, nil) },
-		"no database": func(t *testing.T) { write(t, bytes.Repeat([]byte("usher "), 2000)) },
-		"cut": func(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, dir string){
+		"nothing":     func(*testing.T, string) {},
+		"gone":        func(t *testing.T, dir string) { _ = os.Remove(indexFile(dir)) },
+		"empty":       func(t *testing.T, dir string) { write(t, dir, nil) },
+		"no database": func(t *testing.T, dir string) { write(t, dir, bytes.Repeat([]byte("usher "), 2000)) },
+		"cut": func(t *testing.T, dir string) {
 			if err := os.Truncate(indexFile(dir), 20_000); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"zeros": func(t *testing.T) {
+		"zeros": func(t *testing.T, dir string) {
 			b, err := os.ReadFile(indexFile(dir))
 			if err != nil {
 				t.Fatal(err)
 			}
 			clear(b[4096:])
-			write(t, b)
+			write(t, dir, b)
 		},
-		"older":         func(t *testing.T) { query(t, "PRAGMA user_version = 0") },
-		"newer":         func(t *testing.T) { query(t, "PRAGMA user_version = 99") },
-		"foreign":       func(t *testing.T) { query(t, "PRAGMA application_id = 1") },
-		"a table less":  func(t *testing.T) { query(t, "DROP TABLE event") },
-		"a column less": func(t *testing.T) { query(t, "ALTER TABLE file RENAME COLUMN taken TO took") },
-		"wrong places":  func(t *testing.T) { query(t, "UPDATE event SET start = start + 1") },
-		"wrong sizes":   func(t *testing.T) { query(t, "UPDATE event SET size = size * 1000") },
-		"wrong times":   func(t *testing.T) { query(t, "UPDATE event SET off = 5") },
+		"older":         func(t *testing.T, dir string) { query(t, dir, "PRAGMA user_version = 0") },
+		"newer":         func(t *testing.T, dir string) { query(t, dir, "PRAGMA user_version = 99") },
+		"foreign":       func(t *testing.T, dir string) { query(t, dir, "PRAGMA application_id = 1") },
+		"a table less":  func(t *testing.T, dir string) { query(t, dir, "DROP TABLE event") },
+		"a column less": func(t *testing.T, dir string) { query(t, dir, "ALTER TABLE file RENAME COLUMN taken TO took") },
+		"wrong places":  func(t *testing.T, dir string) { query(t, dir, "UPDATE event SET start = start + 1") },
+		"wrong sizes":   func(t *testing.T, dir string) { query(t, dir, "UPDATE event SET size = size * 1000") },
+		"wrong times":   func(t *testing.T, dir string) { query(t, dir, "UPDATE event SET off = 5") },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "a folder?with#odd %41name")
+			if err := os.CopyFS(dir, os.DirFS(log)); err != nil {
+				t.Fatal(err)
+			}
 			open(t, dir).Close()
-			spoil(t)
+			spoil(t, dir)
 			l := indexed(t, dir)
 			got, _ := find(t, l, index.Query{Limit: 1 << 30})
 			if err := l.Direct(); err != nil {
@@ -100,6 +106,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 
 // An index that others hold can't be made anew under them; then the journal is read.
 func TestDamagedIndexInUse(t *testing.T) {
+	t.Parallel() // it waits for a lock
 	dir := t.TempDir()
 	writeLog(t, dir, 50)
 	first := indexed(t, dir)
@@ -118,6 +125,7 @@ func TestDamagedIndexInUse(t *testing.T) {
 
 // H7: a folder that can't be written is read all the same.
 func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeLog(t, dir, 50)
 	readOnly(t, dir)
@@ -137,8 +145,9 @@ func TestReadOnlyFolder(t *testing.T) {
 
 // Files that are gone, changed in place or cut are noticed; so are lines that are no events, and a torn end.
 func TestFilesThatChange(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	writeLog(t, dir, 300)
+	writeLog(t, dir, 60)
 	check := func(bad int) {
 		t.Helper()
 		l := indexed(t, dir)
@@ -185,14 +194,15 @@ func TestFilesThatChange(t *testing.T) {
 
 // Two processes, and more readers, may fill one index at once.
 func TestManyFillers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	w := newWorld(t, 7)
 	w.dir = dir
 	stop := make(chan struct{})
 	var group sync.WaitGroup
-	for range 3 {
+	for range 2 {
 		group.Go(func() {
-			for {
+			for range 10 * *seeds {
 				l, err := index.Open(t.Context(), dir, nil)
 				if err != nil {
 					t.Error(err)
@@ -213,12 +223,12 @@ func TestManyFillers(t *testing.T) {
 			}
 		})
 	}
-	for range 3 {
+	for range 1 + int(*seeds) {
 		cmd := filler(dir)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for range 60 {
+		for range 40 {
 			if len(w.runs) == 0 {
 				w.step()
 			}
@@ -238,18 +248,19 @@ func TestManyFillers(t *testing.T) {
 func filler(dir string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "USHER_TEST_FILL="+dir)
+	cmd.Env = append(os.Environ(), "USHER_TEST_FILL="+dir, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
 // H7: whoever fills the index may be killed at any moment; the next one goes on.
 func TestFillerIsKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	j := start(t, journal.Options{Dir: dir, RotateBytes: 100_000})
+	j := start(t, journal.Options{Dir: dir, RotateBytes: 30_000})
 	add(t, j, "s_1", event.SessionStarted{Kind: "agent"})
-	for i := range 6_000 {
+	for i := range 1_500 {
 		add(t, j, "s_1", event.ToolStarted{Tool: "mcp.fs.read", ToolCallID: fmt.Sprint("c_", i)})
-		if i%300 == 0 {
+		if i%75 == 0 {
 			flush(t, j)
 		}
 	}

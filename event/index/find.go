@@ -33,7 +33,7 @@ type search struct {
 }
 
 // find calls each for what q chooses, in order, and returns how far the index had read each file.
-func (b *base) find(ctx context.Context, dir string, q Query, each func(Found) error) (sum Summary, at places, m *memory, err error) {
+func (b *base) find(ctx context.Context, dir string, q Query, each func(Found) error) (sum Summary, at places, err error) {
 	s := search{base: b, q: q, text: newNeedle(q.Text), files: make(map[int64]string), each: each, sum: Summary{Total: -1}}
 	s.lines = windows{dir: dir, backward: q.Limit > 0}
 	defer s.lines.close()
@@ -48,9 +48,6 @@ func (b *base) find(ctx context.Context, dir string, q Query, each func(Found) e
 			at[name] = r.taken
 			s.files[r.id] = name
 			total += r.taken.Line
-		}
-		if m, err = b.memory(ctx); err != nil {
-			return err
 		}
 		bad, err := s.bad(ctx)
 		if err != nil {
@@ -69,7 +66,7 @@ func (b *base) find(ctx context.Context, dir string, q Query, each func(Found) e
 		}
 		return nil
 	})
-	return s.sum, at, m, err
+	return s.sum, at, err
 }
 
 // bad are the lines that are no events.
@@ -167,45 +164,6 @@ func (s *search) row(rows *sql.Rows) error {
 type stop struct{ error }
 
 func (s stop) Unwrap() error { return s.error }
-
-// lately is how many of the last events of calls may have a call in flight.
-const lately = 5000
-
-// memory is what a reader that goes on after the index must know of what was before.
-func (b *base) memory(ctx context.Context) (*memory, error) {
-	m := newMemory()
-	var err error
-	if m.servers, err = b.names(ctx, wordServer); err != nil {
-		return nil, err
-	}
-	_, err = b.matching(ctx, wordSession, func(text string, host bool) bool {
-		if host {
-			m.hosts[text] = true
-		}
-		return false
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows, err := b.conn.QueryContext(ctx, `SELECT s.text, call, t.text FROM event
-		JOIN word s ON s.id = session JOIN word t ON t.id = tool
-		WHERE +call <> 0 AND +tool > 0 ORDER BY at DESC, file DESC, start DESC LIMIT ?`, lately)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var of callOf
-		var tool string
-		if err := rows.Scan(&of.session, &of.call, &tool); err != nil {
-			return nil, err
-		}
-		if _, ok := m.calls[of]; !ok {
-			m.calls[of] = tool
-		}
-	}
-	return m, rows.Err()
-}
 
 func ceilMicro(t time.Time) int64 {
 	n := t.UnixMicro()

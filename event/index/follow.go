@@ -10,29 +10,33 @@ import (
 	"github.com/usher-mcp/usher/event/journal"
 )
 
-// every is how often Follow looks. A process writes what it has queued every 20 ms.
-const every = 100 * time.Millisecond
+const (
+	every = 100 * time.Millisecond // is how often Follow looks; a process writes what it has queued every 20 ms
+	rest  = 9                      // for so many times as long as it looked: where there are many files that takes a while
+)
 
 // Follow calls each for the events that q chooses, whatever process writes them, from where the last Find has ended until
 // ctx ends; that is no error. Query.Limit doesn't count. What comes from several processes between two looks is put in
 // the order of time. It lets go of the index first: who follows keeps it from nobody. A folder that isn't there yet may
 // come.
 func (l *Log) Follow(ctx context.Context, q Query, each func(Found) error) error {
+	err := l.remember(ctx)
 	l.closeBase()
-	if l.memory == nil {
-		l.at, l.memory = make(places), newMemory()
+	if err != nil {
+		return err
 	}
 	f := &follower{dir: l.dir, at: l.at, filter: q.filter(l.memory), each: each, done: make(map[string]bool)}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
+		begun := time.Now()
 		if err := f.look(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
+		pause := time.NewTimer(max(every, rest*time.Since(begun)))
 		select {
 		case <-ctx.Done():
+			pause.Stop()
 			return nil
-		case <-tick.C:
+		case <-pause.C:
 		}
 	}
 }

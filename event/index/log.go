@@ -136,7 +136,8 @@ func (l *Log) Find(ctx context.Context, q Query, each func(Found) error) (Summar
 }
 
 func (l *Log) look(ctx context.Context, q Query, each func(Found) error) (sum Summary, err error) {
-	sum, l.at, l.memory, err = l.base.find(ctx, l.dir, q, each)
+	l.memory = nil // until Follow needs it
+	sum, l.at, err = l.base.find(ctx, l.dir, q, each)
 	return sum, err
 }
 

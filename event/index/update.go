@@ -2,12 +2,10 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/usher-mcp/usher/event/journal"
 )
@@ -71,8 +69,11 @@ func (r state) same(f journal.File) bool {
 
 // states are those of the file called name; of all if it is empty.
 func (b *base) states(ctx context.Context, name string) (map[string]state, error) {
-	rows, err := b.conn.QueryContext(ctx, `SELECT name, id, process, taken, lines, hash, size, changed, inode, sealed FROM file
-		WHERE ?1 = '' OR name = ?1`, name)
+	query, args := "SELECT name, id, process, taken, lines, hash, size, changed, inode, sealed FROM file", []any(nil)
+	if name != "" {
+		query, args = query+" WHERE name = ?", append(args, name)
+	}
+	rows, err := b.conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,36 +90,28 @@ func (b *base) states(ctx context.Context, name string) (map[string]state, error
 	return known, rows.Err()
 }
 
-// forget drops what is of files that are gone.
+// forget drops what is of files that are gone, and the names that only they had.
 func (b *base) forget(ctx context.Context, dir string, files []journal.File) error {
 	known, err := b.states(ctx, "")
 	if err != nil {
 		return err
 	}
-	for name, r := range known {
-		if slices.ContainsFunc(files, func(f journal.File) bool { return f.Name == name }) {
-			continue
-		}
+	for _, f := range files {
+		delete(known, f.Name)
+	}
+	for name := range known {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			continue // it is newer than our list
-		}
-		if err := b.within(ctx, "IMMEDIATE", func() error { return b.drop(ctx, "id = ?", r.id) }); err != nil {
-			return err
+			delete(known, name) // it is newer than our list
 		}
 	}
-	return nil
-}
-
-// drop deletes files and what is known of them.
-func (b *base) drop(ctx context.Context, which string, id int64) error {
-	for _, table := range [...]string{"event", "bad"} {
-		_, err := b.conn.ExecContext(ctx, "DELETE FROM "+table+" WHERE file IN (SELECT id FROM file WHERE "+which+")", id)
-		if err != nil {
-			return err
-		}
+	if len(known) == 0 {
+		return nil
 	}
-	_, err := b.conn.ExecContext(ctx, "DELETE FROM file WHERE "+which, id)
-	return err
+	ids := make([]int64, 0, len(known))
+	for _, r := range known {
+		ids = append(ids, r.id)
+	}
+	return b.within(ctx, "IMMEDIATE", func() error { return b.drop(ctx, "id IN ("+list(ids)+")") })
 }
 
 // take reads on in a file, in one transaction, and returns how far it has come.
@@ -149,36 +142,31 @@ func (b *base) take(ctx context.Context, dir string, f journal.File) (at int64, 
 	return at, more, err
 }
 
-// errChanged says that the files of a process must be read again, from the first one on.
+// errChanged says that files must be read again, from the first of a process on.
 var errChanged = errors.New("files of the log are no more what they were")
 
-// state finds how far a file was taken, or makes its row. If the file isn't any more what was read of it, all of its
-// process is dropped: the place in time of its lines hangs on those before.
+// state finds how far a file was taken, or makes its row. If the file isn't any more what was read of it, or came back
+// after later ones had been read, all is dropped from its process on.
 func (b *base) state(ctx context.Context, dir string, f journal.File) (r state, dropped bool, err error) {
-	err = b.conn.QueryRowContext(ctx, "SELECT id FROM process WHERE name = ?", f.Process).Scan(&r.process)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = b.conn.QueryRowContext(ctx, "INSERT INTO process (name, at) VALUES (?, ?) RETURNING id",
-			f.Process, f.Began.UnixMicro()).Scan(&r.process)
-	}
-	if err != nil {
-		return r, false, err
-	}
 	known, err := b.states(ctx, f.Name)
 	if err != nil {
 		return r, false, err
 	}
 	old, ok := known[f.Name]
-	if ok && !old.same(f) && !continues(dir, f, old) {
-		if err := b.drop(ctx, "process = ?", r.process); err != nil {
-			return r, false, err
-		}
-		if _, err := b.conn.ExecContext(ctx, "UPDATE process SET at = ? WHERE id = ?", f.Began.UnixMicro(), r.process); err != nil {
-			return r, false, err
-		}
-		return r, true, nil
-	}
-	if ok {
+	if ok && (old.same(f) || continues(dir, f, old)) {
 		return old, false, nil
+	}
+	later, err := b.later(ctx, f)
+	if err != nil {
+		return r, false, err
+	}
+	if ok || later {
+		return r, true, b.dropFrom(ctx, f.Process)
+	}
+	err = b.conn.QueryRowContext(ctx, "INSERT INTO process (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET name = name RETURNING id",
+		f.Process, f.Began.UnixMicro()).Scan(&r.process)
+	if err != nil {
+		return r, false, err
 	}
 	r.id = r.process*10_000 + int64(f.Rotation)
 	_, err = b.conn.ExecContext(ctx, "INSERT INTO file VALUES (?, ?, ?, 0, 0, '', -1, 0, 0, 0)", r.id, r.process, f.Name)

@@ -201,7 +201,7 @@ func text(d event.Data, name string) string {
 }
 
 func choose(all []seen, q index.Query) (lines []string) {
-	b := brute{map[string]bool{}, map[string]string{}, map[string]bool{}}
+	b := brute{map[string]bool{}, map[string]string{}, map[string]bool{q.Server: true}}
 	for _, e := range all {
 		if e.server != "" {
 			b.known[e.server] = true

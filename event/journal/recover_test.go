@@ -73,6 +73,48 @@ func TestNoCheckpointAfterTheEnd(t *testing.T) {
 	}
 }
 
+// D3: a call that was tried several times is closed once, wherever it was: with the server, or between two attempts.
+func TestRetriedCallIsClosedOnce(t *testing.T) {
+	sent := event.CallStarted{Server: "fs", ToolCallID: "c", Method: "tools/call"}
+	failed := event.CallFailed{Server: "fs", ToolCallID: "c", Kind: "NetworkError", Message: "503"}
+	for _, rotated := range []bool{false, true} { // then what is open is known from a checkpoint
+		for name, attempts := range map[string][]event.Data{
+			"not sent": {}, "with the server": {sent, failed, sent, failed, sent}, "between": {sent, failed, sent, failed},
+		} {
+			t.Run(fmt.Sprint(name, rotated), func(t *testing.T) {
+				dir := t.TempDir()
+				rotate := int64(0)
+				if rotated {
+					rotate = 1
+				}
+				j := start(t, dir, rotate)
+				begin(t, j, "s_1")
+				for _, d := range append([]event.Data{event.ToolCallRequested{ToolCallID: "c", Tool: "mcp.fs.read"}}, attempts...) {
+					if err := j.record(t.Context(), "s_1", d); err != nil {
+						t.Fatal(err)
+					}
+					if err := j.Flush(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				dead := killed(t, dir)
+				end(t, j)
+				end(t, start(t, dead, 0))
+				count := map[string]int{}
+				for e, err := range Read(dead, Filter{Session: "s_1"}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					count[e.Type]++
+				}
+				if count["mcp.call.started"] != count["mcp.call.failed"] || count["tool.failed"] != 1 || count["session.ended"] != 1 {
+					t.Error(count)
+				}
+			})
+		}
+	}
+}
+
 // Checkpoints don't grow from start to start: each names only what none before it did.
 func TestCheckpointsDontGrow(t *testing.T) {
 	dir := t.TempDir()

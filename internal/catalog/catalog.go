@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -25,8 +26,8 @@ type Catalog struct {
 	o Options
 
 	mu      sync.Mutex
-	shelves map[string]*Shelf // by key
-	pending map[*Shelf]bool   // not in the Store as they are now
+	shelves map[identity]*Shelf
+	pending map[identity]*Shelf // not in the Store as they are now
 	closed  bool
 
 	ctx     context.Context // of what the writer does
@@ -37,13 +38,18 @@ type Catalog struct {
 	failing bool          // the writer's own
 }
 
+// identity is what no two shelves share. The key alone should do, but a list that is another server's is too bad a mistake.
+type identity struct{ name, key string }
+
+func (s Server) identity() identity { return identity{s.Name, s.Key} }
+
 // New makes an empty Catalog. With a Store it has one goroutine, which writes; Close ends it.
 func New(o Options) *Catalog {
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
 	c := &Catalog{
-		o: o, shelves: make(map[string]*Shelf), pending: make(map[*Shelf]bool),
+		o: o, shelves: make(map[identity]*Shelf), pending: make(map[identity]*Shelf),
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -55,7 +61,7 @@ func New(o Options) *Catalog {
 	return c
 }
 
-// Shelves returns the shelves of servers, in their order; the same key gets the same shelf. What the Store knows of
+// Shelves returns the shelves of servers, in their order; the same name and key get the same shelf. What the Store knows of
 // those that are new here is read at once, and marked as cached. A Store that can't be read costs only that: the
 // shelves are empty then. ctx bounds the reading.
 func (c *Catalog) Shelves(ctx context.Context, servers ...Server) []*Shelf {
@@ -64,12 +70,12 @@ func (c *Catalog) Shelves(ctx context.Context, servers ...Server) []*Shelf {
 	defer c.mu.Unlock()
 	out := make([]*Shelf, len(servers))
 	for i, server := range servers {
-		s := c.shelves[server.Key]
+		s := c.shelves[server.identity()]
 		if s == nil {
-			if s = found[server.Key]; s == nil {
+			if s = found[server.identity()]; s == nil {
 				s = newShelf(c, server)
 			}
-			c.shelves[server.Key] = s
+			c.shelves[server.identity()] = s
 		}
 		s.ttl.Store(int64(server.TTL))
 		out[i] = s
@@ -83,7 +89,7 @@ func (c *Catalog) unknown(servers []Server) []Server {
 	defer c.mu.Unlock()
 	var out []Server
 	for _, server := range servers {
-		if c.shelves[server.Key] == nil {
+		if c.shelves[server.identity()] == nil {
 			out = append(out, server)
 		}
 	}
@@ -91,7 +97,7 @@ func (c *Catalog) unknown(servers []Server) []Server {
 }
 
 // read asks the Store for what it knows of servers.
-func (c *Catalog) read(ctx context.Context, servers []Server) map[string]*Shelf {
+func (c *Catalog) read(ctx context.Context, servers []Server) map[identity]*Shelf {
 	if c.o.Store == nil || len(servers) == 0 {
 		return nil
 	}
@@ -107,7 +113,7 @@ func (c *Catalog) read(ctx context.Context, servers []Server) map[string]*Shelf 
 	for _, r := range records {
 		byKey[r.Key] = r
 	}
-	out := make(map[string]*Shelf, len(records))
+	out := make(map[identity]*Shelf, len(records))
 	for _, server := range servers {
 		r, ok := byKey[server.Key]
 		if !ok {
@@ -121,16 +127,17 @@ func (c *Catalog) read(ctx context.Context, servers []Server) map[string]*Shelf 
 		s := newShelf(c, server)
 		s.entry.Store(e)
 		s.saved = r.Saved
-		out[server.Key] = s
+		out[server.identity()] = s
 	}
 	return out
 }
 
-// Forget takes a server that isn't configured any more out of memory. The Store keeps what it has.
+// Forget takes a server that isn't configured any more out of memory. What the Store hasn't got yet is written once, if
+// that is possible; the Store keeps what it has.
 func (c *Catalog) Forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.shelves, key)
+	maps.DeleteFunc(c.shelves, func(id identity, _ *Shelf) bool { return id.key == key })
 }
 
 // Close writes what isn't written yet, for at most a second and what the Store takes to notice it. What is set

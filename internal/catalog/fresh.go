@@ -29,11 +29,13 @@ func (s *Shelf) Due(k Kind) (time.Time, bool) {
 	switch ttl := s.timeToLive(l); {
 	case l.tried == 0 || s.changed[k] > l.tried:
 		return time.Time{}, true
+	case l.Err != nil && l.Failed.After(clock()): // the clock was set back: nobody knows how old it is
+		return time.Time{}, true
 	case l.Err != nil:
 		return l.Failed.Add(gap(l.failures)), true
 	case ttl == 0:
 		return time.Time{}, false
-	case l.Listed.After(clock()): // the clock was set back: nobody knows how old it is
+	case l.Listed.After(clock()): // here, too
 		return time.Time{}, true
 	default:
 		return l.Listed.Add(ttl), true

@@ -28,10 +28,11 @@ func (c *Catalog) write(s *Shelf) {
 func (c *Catalog) pend(s *Shelf) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	id := s.server.identity()
+	if now := c.shelves[id]; c.closed || now != nil && now != s { // it was forgotten, and has a successor
 		return false
 	}
-	c.pending[s] = true
+	c.pending[id] = s
 	return true
 }
 
@@ -57,10 +58,10 @@ func (c *Catalog) writer() {
 func (c *Catalog) flush() {
 	c.mu.Lock()
 	pending := c.pending
-	c.pending = make(map[*Shelf]bool)
+	c.pending = make(map[identity]*Shelf)
 	c.mu.Unlock()
 	var now draft
-	for s := range pending {
+	for _, s := range pending {
 		r, ok := c.record(s)
 		if !ok {
 			continue
@@ -102,7 +103,9 @@ func (c *Catalog) save(d draft) {
 func (c *Catalog) unsaved(d draft, err error) {
 	c.mu.Lock()
 	for _, s := range d.shelves {
-		c.pending[s] = true
+		if id := s.server.identity(); c.shelves[id] == s && c.pending[id] == nil { // else forgotten, or pending again
+			c.pending[id] = s
+		}
 	}
 	c.mu.Unlock()
 	if !c.failing {

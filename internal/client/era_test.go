@@ -151,7 +151,7 @@ func TestDiesAfterAnsweringTheProbe(t *testing.T) {
 	}
 }
 
-// The handshake is bounded by its context, and initialize is never cancelled.
+// case-193: the handshake is bounded by its context, and initialize is never cancelled.
 func TestConnectEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -92,7 +92,7 @@ func TestNothingIsToldAfterHandle(t *testing.T) {
 	})
 }
 
-// A call that is given up is cancelled at the server in the way of its era; its late answer is dropped.
+// case-074, case-193: a call that is given up is cancelled at the server in the way of its era; its late answer is dropped.
 func TestGivenUp(t *testing.T) {
 	for name, shake := range map[string]func(func(*wire, *mcp.Message)) func(*wire){"modern": modernServer, "legacy": legacyServer} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ const brood = `
 	[ "$1" = stay ] && while :; do sleep 1003; done
 	read line`
 
-// B9
+// B9, case-004
 func TestStopClimbsTheLadder(t *testing.T) {
 	eachLauncher(t, func(t *testing.T, l Launcher) {
 		log := filepath.Join(t.TempDir(), "log")
@@ -88,7 +88,7 @@ func TestStopIsQuickForTheObedient(t *testing.T) {
 	})
 }
 
-// B9
+// B9, case-016
 func TestStopEndsEveryDescendant(t *testing.T) {
 	before := resources(t)
 	p := start(t, withWatchdog(), shell(brood, "stay"))
@@ -150,7 +150,7 @@ func TestDirectEndsTheGroup(t *testing.T) {
 	await(t, "end of the group", p.gone)
 }
 
-// B9: the gateway is killed without a warning; nothing below it survives.
+// B9, case-025: the gateway is killed without a warning; nothing below it survives.
 func TestGatewayKilled(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", "__gateway", `echo $$; echo $PPID; `+strings.Replace(brood, "$1", "stay", 1))
 	stdout, err := cmd.StdoutPipe()
@@ -232,7 +232,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// A descendant that hands its pipes to a stranger doesn't hold up Stop.
+// case-017: a descendant that hands its pipes to a stranger doesn't hold up Stop.
 func TestPipeHeldByStranger(t *testing.T) {
 	var ring Ring
 	p := start(t, withWatchdog(), Spec{Command: "/bin/cat", Stderr: &ring})

@@ -125,6 +125,18 @@ func (b *breaker) dialed(v verdict) {
 	b.count(v)
 }
 
+// try ends a cooldown before its time.
+func (b *breaker) try() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.unlock()
+	if b.state == circuitbreaker.OpenState {
+		b.circuit.HalfOpen()
+	}
+}
+
 // count needs b.mu. Half open, one success closes it and one failure opens it again.
 func (b *breaker) count(v verdict) {
 	switch {

@@ -41,7 +41,7 @@ func holds(g *guard, calls *sync.WaitGroup) chan error {
 	return end
 }
 
-// D4: closed, open, half open, closed, with each default.
+// D4, case-075: closed, open, half open, closed, with each default.
 func TestBreakerRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -204,7 +204,7 @@ func TestBreakerCancelledProbe(t *testing.T) {
 	})
 }
 
-// C5, D4: dials count and are never blocked; one that succeeds closes nothing.
+// C5, D4: dials count and are never blocked; one that succeeds closes nothing, but lets calls try.
 func TestBreakerDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuard(lifecycle.Default(), guardHooks{})
@@ -221,6 +221,11 @@ func TestBreakerDials(t *testing.T) {
 		if g.state() != "open" {
 			t.Errorf("after five failed dials it is %s", g.state())
 		}
+		g.reached()
+		if g.state() != "half-open" {
+			t.Errorf("once the server was reached it is %s", g.state())
+		}
+		g.dialed(guardDown)
 		time.Sleep(30 * time.Second)
 		wantKind(t, one(g, fault.New(fault.Cancelled, "")), fault.Cancelled)
 		g.dialed(nil)
@@ -232,6 +237,7 @@ func TestBreakerDials(t *testing.T) {
 			t.Errorf("a dial that failed left it %s", g.state())
 		}
 		newGuard(lifecycle.Minimal(), guardHooks{}).dialed(guardDown)
+		newGuard(lifecycle.Minimal(), guardHooks{}).reached()
 	})
 }
 

@@ -88,7 +88,7 @@ func (t *try) again(err error) (yes bool, after time.Duration) {
 	if yes, after := notRun(err); yes {
 		return true, after
 	}
-	return replayAfterCrash || t.link.Err() == nil && isPassing(err) && t.s.mayRunTwice(t.c.Tool), 0
+	return replayAfterCrash || t.link.Err() == nil && isPassing(err) && t.s.mayRunTwice(t.c.Tool), askedToWait(err)
 }
 
 // mayRunTwice is the user's word on a tool, never the server's (D3).
@@ -121,12 +121,12 @@ func (s *Server) judge(ctx context.Context, at *seat, err error) error {
 		if at.lease != nil {
 			at.lease.discard()
 		} else {
-			at.keeper.drop(l, "the server has ended the session", false)
+			at.keeper.expire(l)
 		}
 		return err
 	}
 	if l.session.Err() != nil {
-		if at.lease == nil {
+		if at.lease == nil && !at.own { // else no supervisor has it
 			at.keeper.lost(l)
 		}
 		return at.keeper.ofLoss(l, err)

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +32,9 @@ func (s *Server) openMain(ctx context.Context) (*link, error) {
 	if err == nil {
 		err = s.greet(ctx, l, &info, took)
 	}
-	s.guard.dialed(err)
+	if s.guard.dialed(err); err == nil {
+		s.guard.reached()
+	}
 	s.mu.Lock()
 	s.last = dialled{err, time.Since(started), info}
 	if err == nil {
@@ -149,12 +150,7 @@ func (s *Server) slot(ctx context.Context) (release func(), err error) {
 		timer := time.AfterFunc(slotTime, free)
 		return func() { timer.Stop(); free() }, nil
 	case <-ctx.Done():
-		e := s.fault(fault.Unavailable, "it was stopped")
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			e = s.fault(fault.Timeout, "other servers were still starting")
-		}
-		e.Cause = ctx.Err()
-		return nil, e
+		return nil, gaveUp(ctx, s.o.Name, "other servers were still starting")
 	}
 }
 

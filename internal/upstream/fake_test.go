@@ -69,6 +69,7 @@ type farConn struct {
 	out    chan *mcp.Message
 	ctx    context.Context
 	cancel context.CancelFunc
+	mu     sync.Mutex
 	work   sync.WaitGroup
 	deaf   atomic.Bool // nothing that is sent arrives
 
@@ -87,6 +88,8 @@ func (c *farConn) end(err error, exit string) {
 }
 
 func (c *farConn) Send(_ context.Context, m *mcp.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock() // against Close, which waits for work
 	select {
 	case <-c.over:
 		return transport.ErrNotSent
@@ -120,7 +123,10 @@ func (c *farConn) Receive(context.Context) (*mcp.Message, error) {
 
 func (c *farConn) Close() error {
 	c.end(io.EOF, "")
-	c.work.Wait()
+	c.mu.Lock()
+	closed := &c.work // nothing begins in it after this
+	c.mu.Unlock()
+	closed.Wait()
 	return nil
 }
 

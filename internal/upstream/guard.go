@@ -60,9 +60,13 @@ func (g *guard) do(ctx context.Context, try tryFunc, again againFunc) (*mcp.Mess
 	return g.climb(ctx, answer, err, try, again)
 }
 
-// dialed tells the breaker how a dial ended. No dial is ever kept from the server. Only failures count: what closes a
-// breaker is a call that was answered. What calls return that waited for the dial is to be marked with noConnection.
+// dialed tells the breaker how a dial ended. No dial is ever kept from the server. Only failures count, but see reached.
+// What calls return that waited for the dial is to be marked with noConnection.
 func (g *guard) dialed(err error) { g.breaker.dialed(judge(err)) }
+
+// reached ends the breaker's cooldown: the server was dialled, and answers. What closes a breaker is a call that it
+// answers, so some may try.
+func (g *guard) reached() { g.breaker.try() }
 
 // noConnection marks the error of an attempt that got no connection, for do: the breaker has heard of it from dialed, and
 // not once more from each call that waited. do takes the mark off at once: neither again nor the caller sees it.

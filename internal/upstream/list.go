@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/catalog"
 	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/mcp"
@@ -54,20 +55,24 @@ func (s *Server) listOne(ctx context.Context, l *link, k catalog.Kind) error {
 	switch k {
 	case catalog.Tools:
 		all, e := l.session.ListTools(limited)
-		shelf.SetTools(began, all, e)
-		err = e
+		if err = e; !cutShort(ctx, e) {
+			shelf.SetTools(began, all, e)
+		}
 	case catalog.Resources:
 		all, e := l.session.ListResources(limited)
-		shelf.SetResources(began, all, e)
-		err = e
+		if err = e; !cutShort(ctx, e) {
+			shelf.SetResources(began, all, e)
+		}
 	case catalog.Templates:
 		all, e := l.session.ListResourceTemplates(limited)
-		shelf.SetTemplates(began, all, e)
-		err = e
+		if err = e; !cutShort(ctx, e) {
+			shelf.SetTemplates(began, all, e)
+		}
 	case catalog.Prompts:
 		all, e := l.session.ListPrompts(limited)
-		shelf.SetPrompts(began, all, e)
-		err = e
+		if err = e; !cutShort(ctx, e) {
+			shelf.SetPrompts(began, all, e)
+		}
 	}
 	if err != nil && s.ctx.Err() == nil && l.Err() == nil {
 		s.record(event.ServerLog{
@@ -76,6 +81,9 @@ func (s *Server) listOne(ctx context.Context, l *link, k catalog.Kind) error {
 	}
 	return err
 }
+
+// cutShort tells a listing that ended because nobody wanted it any more: its part is no list of the server's.
+func cutShort(ctx context.Context, err error) bool { return err != nil && ctx.Err() != nil }
 
 func (s *Server) offered() {
 	if s.o.OnOffer != nil {
@@ -115,8 +123,13 @@ func (s *Server) listWhenDue() {
 func (s *Server) listDue(l *link) (any bool) {
 	for _, k := range allKinds {
 		if due, ok := s.o.Shelf.Due(k); ok && !time.Now().Before(due) && l.Err() == nil {
-			_ = s.listOne(s.ctx, l, k) // it is in the log; the old list stays
+			err := s.listOne(s.ctx, l, k) // it is in the log; the old list stays
 			any = true
+			if fault.KindOf(err) == fault.SessionExpired { // C6: the next connection lists anew
+				s.main.expire(l)
+				s.main.Start()
+				break
+			}
 		}
 	}
 	return any

@@ -120,7 +120,7 @@ func TestReconnectWithHalfAList(t *testing.T) {
 	}
 }
 
-// A5: a server that tells without end that its list changed is asked at most once a second.
+// A5, case-204: a server that tells without end that its list changed is asked at most once a second.
 func TestListChangedFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lists atomic.Int64

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"time"
 )
 
 // need returns the connection, dialling where nobody has and waiting for whoever does. It fails at once while a process
@@ -42,6 +43,10 @@ func (s *supervisor) look(waited bool) (*link, <-chan struct{}, error) {
 			return nil, nil, s.err
 		}
 		s.begin(Reconnecting)
+	case Reconnecting:
+		if s.o.plan.isFar(time.Until(s.next)) { // the server asked to be left alone for so long
+			return nil, nil, s.err
+		}
 	case Idle:
 		s.begin(Starting)
 	}
@@ -54,17 +59,12 @@ func (s *supervisor) Ready(ctx context.Context) error {
 		_, err := s.need(ctx)
 		return err
 	}
-	s.Start()
-	for {
+	for waited := false; ; waited = true {
 		s.mu.Lock()
-		state, err, wait := s.state, s.err, s.changed
+		_, wait, err := s.look(waited)
+		up := s.state == Up
 		s.mu.Unlock()
-		switch state {
-		case Up:
-			return nil
-		case Closed:
-			return s.fault("it was stopped")
-		case Restarting, Failed, Unavailable:
+		if up || err != nil {
 			return err
 		}
 		select {

@@ -24,3 +24,11 @@ func notRun(err error) (yes bool, after time.Duration) {
 	}
 	return false, 0
 }
+
+// askedToWait is how long a server that refused wants to be left alone, at most an hour; 0: it doesn't say.
+func askedToWait(err error) time.Duration {
+	if e, ok := errors.AsType[*transport.StatusError](err); ok {
+		return e.RetryAfter
+	}
+	return 0
+}

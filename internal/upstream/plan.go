@@ -27,12 +27,18 @@ func planFor(process bool, s lifecycle.Settings) plan {
 	return plan{false, s.Reconnect.Enabled, s.Reconnect.Backoff, s.Restart.Stable}
 }
 
-// next returns how long to wait before the next dial after so many failures in a row, or that there is none.
+// next returns how long to wait before the next dial after so many failures in a row, or that there is none. A server that
+// asks for more time gets it.
 func (p plan) next(failures int, err error, random float64) (wait time.Duration, goOn bool) {
 	if !p.enabled || failures > p.backoff.Steps || isHopeless(err) || p.process && cantStart(err) {
 		return 0, false
 	}
-	return p.backoff.Wait(failures, random), true
+	return max(p.backoff.Wait(failures, random), askedToWait(err)), true
+}
+
+// isFar tells a wait that is longer than any of the ladder's own: no call waits with it.
+func (p plan) isFar(wait time.Duration) bool {
+	return wait > time.Duration(float64(p.backoff.Cap)*(1+p.backoff.Jitter))
 }
 
 // startsAnew reports whether a connection that lived for so long, and had answered a call or not, has made up for the

@@ -13,7 +13,7 @@ import (
 	"github.com/usher-mcp/usher/internal/lifecycle"
 )
 
-// D1: nothing before the first use, then two, more as calls come at once, never more than ten.
+// D1, case-031: nothing before the first use, then two, more as calls come at once, never more than ten.
 func TestPoolGrows(t *testing.T) {
 	d := &poolDepot{}
 	inPool(t, d, lifecycle.Default().Pool, func(t *testing.T, p *pool[*poolConn]) {

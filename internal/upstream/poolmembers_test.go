@@ -11,7 +11,7 @@ import (
 	"github.com/usher-mcp/usher/internal/lifecycle"
 )
 
-// D1: pinged each 60 s, closed after 300 s without use, whatever the least number is; then the reaper is gone too.
+// D1, case-037: pinged each 60 s, closed after 300 s without use, whatever the least number is; then the reaper is gone too.
 func TestPoolIdle(t *testing.T) {
 	d := &poolDepot{}
 	inPool(t, d, lifecycle.Default().Pool, func(t *testing.T, p *pool[*poolConn]) {

@@ -89,7 +89,7 @@ func TestCallsWaitForReconnect(t *testing.T) {
 	})
 }
 
-// C5: what the same credentials and arguments would only meet again isn't tried again.
+// C5, case-039: what the same credentials and arguments would only meet again isn't tried again.
 func TestHopelessDial(t *testing.T) {
 	for status, dials := range map[int]int{400: 1, 401: 1, 403: 1, 404: 1, 410: 1, 408: 6, 429: 6, 500: 6, 503: 6} {
 		synctest.Test(t, func(t *testing.T) {

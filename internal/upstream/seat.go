@@ -52,6 +52,12 @@ func (s *Server) take(ctx context.Context, owner *Owner) (*seat, error) {
 			return nil, s.main.fault("the session is over")
 		}
 	}
+	return s.takeShared(ctx, keeper, true)
+}
+
+// takeShared is take where a supervisor has the connection. Again is whether a pool that can't be filled is a reason to
+// look at that connection anew.
+func (s *Server) takeShared(ctx context.Context, keeper *supervisor, again bool) (*seat, error) {
 	l, err := s.needAwake(ctx, keeper)
 	if err != nil {
 		return nil, err
@@ -60,11 +66,15 @@ func (s *Server) take(ctx context.Context, owner *Owner) (*seat, error) {
 	if s.pool == nil || keeper != s.main || s.o.Lifecycle.Stateful || l.session.Info().Era != mcp.Modern {
 		return a, nil
 	}
-	if a.lease, err = s.pool.get(ctx); err != nil {
-		return nil, err
+	if a.lease, err = s.pool.get(ctx); err == nil {
+		a.link = a.lease.m
+		return a, nil
 	}
-	a.link = a.lease.m
-	return a, nil
+	if again && ctx.Err() == nil && (isNetwork(err) || isPassing(err)) {
+		keeper.drop(l, "no connection for calls: "+reason(err), true) // the server is gone: its ladder is waited for
+		return s.takeShared(ctx, keeper, false)
+	}
+	return nil, err
 }
 
 // needAwake is need, but for a remote server whose connection may have died while the machine slept: that is asked first.
@@ -85,23 +95,50 @@ func (s *Server) needAwake(ctx context.Context, keeper *supervisor) (*link, erro
 	}
 	if l.woke.Load() != now {
 		s.verify(ctx, keeper, l)
+		if ctx.Err() != nil {
+			return nil, keeper.tooLate(ctx)
+		}
 		l.woke.Store(now)
 	}
 	return keeper.need(ctx)
 }
 
+// takeOwn makes a connection for one call. It ends with the call, and with the server.
 func (s *Server) takeOwn(ctx context.Context) (*seat, error) {
+	if !s.hold() {
+		return nil, s.main.fault("it was stopped")
+	}
+	defer s.work.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
 	release, err := s.slot(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.stopped(err)
 	}
 	defer release()
 	l, _, err := s.shakeHands(ctx, s.listening(), nil)
 	s.guard.dialed(err)
 	if err != nil {
-		return nil, err
+		return nil, s.stopped(err)
 	}
+	s.main.Nudge() // it is there again, if it was given up
+	s.work.Go(func() {
+		select {
+		case <-s.ctx.Done():
+		case <-l.session.Done():
+		}
+		_ = l.Close()
+	})
 	return &seat{link: l, keeper: s.main, own: true}, nil
+}
+
+// stopped is err, but for one that comes of the server's end.
+func (s *Server) stopped(err error) error {
+	if err != nil && s.ctx.Err() != nil {
+		return s.main.fault("it was stopped")
+	}
+	return err
 }
 
 // Owner stands for an agent's session. The zero value is one; it must not be copied.

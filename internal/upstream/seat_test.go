@@ -205,7 +205,7 @@ func TestSessionExpired(t *testing.T) {
 	}
 }
 
-// D3, C4: what may have run isn't sent again, unless the user says that its tool may run twice; and never after a crash.
+// D3, C4, case-059: what may have run isn't sent again, unless the user says that its tool may run twice; and never after a crash.
 func TestRunsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

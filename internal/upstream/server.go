@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/event"
-	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/catalog"
 	"github.com/usher-mcp/usher/internal/client"
 	"github.com/usher-mcp/usher/internal/lifecycle"
@@ -128,6 +127,17 @@ func (s *Server) Nudge() {
 	}
 }
 
+// Wanted says that somebody asked what the server offers: one that was given up for the time being is dialled once, as
+// for a call, unless its breaker is open or it would only refuse again. It doesn't wait.
+func (s *Server) Wanted() {
+	s.main.mu.Lock()
+	worth := s.main.state == Unavailable && !isHopeless(s.main.err)
+	s.main.mu.Unlock()
+	if worth && s.guard.state() != "open" {
+		s.main.Nudge()
+	}
+}
+
 // Restart ends the server's connections and process, whatever its state, and dials anew; calls in flight fail. It waits
 // for the outcome of the first dial.
 func (s *Server) Restart(ctx context.Context) error {
@@ -148,7 +158,9 @@ func (s *Server) lost() {
 
 // stateChanged follows a new state of the main connection.
 func (s *Server) stateChanged() {
-	if s.State() != Up {
+	if s.State() == Up {
+		s.wakeLister() // what came due while the connection was made
+	} else {
 		s.lost()
 	}
 	if s.o.OnState != nil {
@@ -187,10 +199,22 @@ func (s *Server) Close(reason string) {
 
 // spawn runs f in a goroutine that Close waits for; f must end when s.ctx does. It reports false after Close.
 func (s *Server) spawn(f func()) bool {
+	if !s.hold() {
+		return false
+	}
+	go func() {
+		defer s.work.Done()
+		f()
+	}()
+	return true
+}
+
+// hold has Close wait until s.work.Done, which must follow soon when s.ctx has ended. It reports false after Close.
+func (s *Server) hold() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.shut {
-		s.work.Go(f)
+		s.work.Add(1)
 	}
 	return !s.shut
 }
@@ -199,8 +223,4 @@ func (s *Server) record(d ...event.Data) {
 	if s.o.Record != nil && s.o.Name != "" && len(d) > 0 {
 		s.o.Record(d...)
 	}
-}
-
-func (s *Server) fault(k fault.Kind, detail string) *fault.Error {
-	return &fault.Error{Kind: k, Server: s.o.Name, Detail: detail}
 }

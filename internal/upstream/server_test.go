@@ -62,7 +62,7 @@ func start(t *testing.T, o Options) *Server {
 	return s
 }
 
-// C9: however many calls wait, one dial serves them all.
+// C9, case-011: however many calls wait, one dial serves them all.
 func TestOneDialForAll(t *testing.T) {
 	d := &dialer{Transport: local.New(echo)}
 	s := start(t, Options{Transport: d})
@@ -142,7 +142,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// E6: list_changed, however often, lists again, also when it comes before the server counts as up.
+// E6, case-204: list_changed, however often, lists again, also when it comes before the server counts as up.
 func TestListChanged(t *testing.T) {
 	lists := make(chan int, 10)
 	n := 0

@@ -40,8 +40,9 @@ type supervisor struct {
 	next     time.Time          // of the next dial, while it is waited for
 	changed  chan struct{}      // closed at each new state, and replaced
 	kick     chan struct{}      // room for one: don't wait any longer
-	run      context.CancelFunc // ends the attempts under way; nil: there are none
+	run      context.CancelFunc // ends the attempts under way; nil: there were none
 	runs     int                // tells one row of attempts from those that were called off
+	ended    chan struct{}      // closed when that row has; nil: there was none
 }
 
 func newSupervisor(ctx context.Context, o supervision) *supervisor {
@@ -62,14 +63,25 @@ func (s *supervisor) Start() {
 
 // begin starts a row of attempts, the first of them now. It needs s.mu.
 func (s *supervisor) begin(state State) {
+	s.move(state)
+	s.row(s.attempt)
+}
+
+// row starts a row of attempts, behind the end of the one before: what that one started may hold a port or a file. It
+// needs s.mu.
+func (s *supervisor) row(attempts func(ctx context.Context, run int)) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.run = cancel
 	s.runs++
-	id := s.runs
-	s.move(state)
+	run, before, ended := s.runs, s.ended, make(chan struct{})
+	s.ended = ended
 	s.work.Go(func() {
+		defer close(ended)
 		defer cancel()
-		s.attempt(ctx, id)
+		if before != nil {
+			<-before
+		}
+		attempts(ctx, run)
 	})
 }
 
@@ -82,6 +94,9 @@ func (s *supervisor) move(state State) {
 
 // attempt dials once, and goes on as the plan says where that fails.
 func (s *supervisor) attempt(ctx context.Context, run int) {
+	if ctx.Err() != nil {
+		return
+	}
 	l, err := s.o.dial(ctx)
 	if err != nil {
 		s.failed(ctx, run, err)
@@ -116,10 +131,10 @@ func (s *supervisor) attempt(ctx context.Context, run int) {
 	})
 }
 
-// failed counts a dial that led to nothing.
+// failed counts a dial that led to nothing, unless it was called off.
 func (s *supervisor) failed(ctx context.Context, run int, err error) {
 	s.mu.Lock()
-	if s.runs != run || s.state == Closed || ctx.Err() != nil && s.ctx.Err() == nil {
+	if s.runs != run || s.state == Closed || ctx.Err() != nil {
 		s.mu.Unlock()
 		return
 	}
@@ -147,13 +162,8 @@ func (s *supervisor) lost(l *link) {
 	s.failures++
 	l.nth = s.failures
 	step := s.fall(s.lossOf(l), l)
-	ctx, cancel := context.WithCancel(s.ctx)
-	s.run = cancel
-	s.runs++
-	run := s.runs
 	close(l.counted)
-	s.work.Go(func() {
-		defer cancel()
+	s.row(func(ctx context.Context, run int) {
 		_ = l.Close() // before the next one starts: they may want the same port or file
 		s.goOn(ctx, run, step)
 	})
@@ -162,20 +172,64 @@ func (s *supervisor) lost(l *link) {
 
 // drop closes a connection on purpose and lets the next need, or again, dial. It reports false if it wasn't in use.
 func (s *supervisor) drop(l *link, reason string, again bool) bool {
+	if !s.letGo(l, reason) {
+		return false
+	}
+	_ = l.Close()
+	if again {
+		s.Start()
+	}
+	return true
+}
+
+// sessionOver is why a connection is closed whose session the server has ended.
+const sessionOver = "the server has ended the session"
+
+// lastAnswers is how long the calls of a session that is over are left to be told so, each by its own answer.
+const lastAnswers = 2 * time.Second
+
+// expire is drop for a connection whose session the server has ended. It is closed a little later: the server is about to
+// say of its other calls, too, that it didn't run them.
+func (s *supervisor) expire(l *link) {
+	if !s.letGo(l, sessionOver) {
+		return
+	}
+	s.mu.Lock()
+	closed := s.state == Closed
+	if !closed {
+		s.work.Go(func() {
+			timer := time.NewTimer(lastAnswers)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-l.session.Done():
+			case <-s.ctx.Done():
+			}
+			_ = l.Close()
+		})
+	}
+	s.mu.Unlock()
+	if closed {
+		_ = l.Close()
+	}
+}
+
+// letGo takes a connection out of use on purpose; false if it wasn't in use.
+func (s *supervisor) letGo(l *link, reason string) bool {
 	s.mu.Lock()
 	if s.link != l {
 		s.mu.Unlock()
 		return false
+	}
+	if s.o.plan.startsAnew(time.Since(s.since), l.served.Load()) {
+		s.failures = 0
 	}
 	s.link, s.err = nil, nil
 	s.move(Idle)
 	close(l.counted)
 	s.mu.Unlock()
 	s.o.record(event.ServerDisconnected{Server: s.o.server, Reason: reason})
-	_ = l.Close()
-	if again {
-		s.Start()
-	}
+	s.o.moved()
 	return true
 }
 
@@ -257,13 +311,8 @@ func (s *supervisor) Restart() {
 	if old != nil {
 		close(old.counted)
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	s.run = cancel
-	s.runs++
-	run := s.runs
 	s.move(Starting)
-	s.work.Go(func() {
-		defer cancel()
+	s.row(func(ctx context.Context, run int) {
 		if old != nil {
 			_ = old.Close()
 		}

@@ -45,7 +45,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// C4: a build that sends calls again after a crash fails the same run.
+// C4, case-059: a build that sends calls again after a crash fails the same run.
 func TestReplayIsCaught(t *testing.T) {
 	driver, server := build(t, "usher_replay")
 	out, err := drive(t, time.Minute, driver, "-root", "../..", "-server", server, "-seed", "1", "-n", "4")

@@ -19,7 +19,7 @@ const (
 	atOnce  = 3 // servers that start (C8)
 )
 
-// B9, C2, C8: a hundred servers start three at a time, thirty are killed and come back, and all are gone when they have
+// B9, C2, C8, case-050: a hundred servers start three at a time, thirty are killed and come back, and all are gone when they have
 // to be; of them nothing is left. A third each ends on SIGINT, on SIGTERM, and only by SIGKILL.
 func TestHundredServers(t *testing.T) {
 	for name, watched := range map[string]bool{"watchdog": true, "direct": false} {

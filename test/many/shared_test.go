@@ -9,7 +9,7 @@ import (
 	"github.com/usher-mcp/usher"
 )
 
-// D1: ten sessions on one server are one process, and sessions that come and go cost no memory.
+// D1, case-005: ten sessions on one server are one process, and sessions that come and go cost no memory.
 func TestTenSessionsShareOneServer(t *testing.T) {
 	w := newWorld(t)
 	w.add("one")

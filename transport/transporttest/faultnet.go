@@ -96,13 +96,15 @@ func (f *FaultNet) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, f.failure("dial", syscall.ECONNREFUSED)
 	}
 	l := newLink(f, n, fault)
+	f.hold(l) // before anybody can close it
 	select {
 	case f.waits <- l.server:
-		f.hold(l)
 		return l.client, nil
 	case <-f.closed:
+		f.drop(l)
 		return nil, f.failure("dial", syscall.ECONNREFUSED)
 	case <-ctx.Done():
+		f.drop(l)
 		return nil, context.Cause(ctx)
 	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	keepUnused = 90 * 24 * time.Hour // records that weren't saved for so long are deleted
 	keepMost   = 500                 // records; those that were saved last stay
+	keepBytes  = 256 << 20           // of their data, likewise
 )
 
 // Catalog is the store of a catalog.Catalog.
@@ -64,10 +65,14 @@ func sumOf(b []byte) int64 { return int64(crc32.Checksum(b, crc32.MakeTable(crc3
 const (
 	save = `INSERT INTO catalog (key, server, saved, sum, data) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET server = excluded.server, saved = excluded.saved, sum = excluded.sum, data = excluded.data`
-	prune = `DELETE FROM catalog WHERE saved < ? OR key NOT IN (SELECT key FROM catalog ORDER BY saved DESC LIMIT ?)`
+	// What is from the future was saved while the clock was wrong; it counts as saved now, so that it grows old again.
+	settle = `UPDATE catalog SET saved = ?1 WHERE saved > ?1 + 86400`
+	prune  = `DELETE FROM catalog WHERE saved < ? OR key IN (
+		SELECT key FROM (SELECT key, row_number() OVER last AS nth, sum(length(data)) OVER last AS bytes FROM catalog WINDOW last AS (ORDER BY saved DESC, rowid DESC))
+		WHERE nth > ? OR bytes > ?)`
 )
 
-// Save is as catalog.Store says. It deletes what hasn't been saved for 90 days, and all but the last 500 records.
+// Save is as catalog.Store says. It deletes what hasn't been saved for 90 days, and all but the last 500 records or 256 MiB.
 func (c *Catalog) Save(ctx context.Context, records ...catalog.Record) error {
 	return c.d.run(ctx, func(db *sql.DB) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -75,12 +80,16 @@ func (c *Catalog) Save(ctx context.Context, records ...catalog.Record) error {
 			return err
 		}
 		defer func() { _ = tx.Rollback() }() // of nothing after a commit
+		now := time.Now()
+		if _, err := tx.ExecContext(ctx, settle, now.Unix()-1); err != nil {
+			return err
+		}
 		for _, r := range records {
 			if _, err := tx.ExecContext(ctx, save, r.Key, r.Server, r.Saved.Unix(), sumOf(r.Data), r.Data); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, prune, time.Now().Add(-keepUnused).Unix(), keepMost); err != nil {
+		if _, err := tx.ExecContext(ctx, prune, now.Add(-keepUnused).Unix(), keepMost, c.d.keepBytes); err != nil {
 			return err
 		}
 		return tx.Commit()

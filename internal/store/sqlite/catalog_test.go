@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -95,8 +96,20 @@ func TestChangedByte(t *testing.T) {
 
 // What is larger than a record may be isn't read into memory.
 func TestLargeRecord(t *testing.T) {
-	d, _ := open(t, filepath.Join(t.TempDir(), "catalog.db"))
-	save(t, d, record("large", catalog.MaxRecord+1), record("most", catalog.MaxRecord))
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	d, _ := open(t, path)
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	for key, size := range map[string]int{"large": catalog.MaxRecord + 1, "most": catalog.MaxRecord} { // which SQLite makes by itself, and so quickly
+		sum := crc32.Checksum(make([]byte, size), crc32.MakeTable(crc32.Castagnoli))
+		if _, err := raw.Exec(`INSERT INTO catalog VALUES (?, 's', ?, ?, zeroblob(?))`, key, time.Now().Unix(), sum, size); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := load(t, d, "large", "most"); len(got) != 1 || len(got["most"].Data) != catalog.MaxRecord {
 		t.Errorf("%d records", len(got))
 	}
@@ -104,6 +117,7 @@ func TestLargeRecord(t *testing.T) {
 
 // The file doesn't grow with every change of the configuration.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	d, _ := open(t, filepath.Join(t.TempDir(), "catalog.db"))
 	old, nearly := record("old", 10), record("nearly", 10)
 	old.Saved = time.Now().Add(-91 * 24 * time.Hour)
@@ -114,13 +128,61 @@ func TestPrune(t *testing.T) {
 	}
 	var many []catalog.Record
 	var keys []string
-	for i := range 600 {
+	for i := range 520 {
 		many = append(many, record(fmt.Sprint(i), 10))
 		keys = append(keys, fmt.Sprint(i))
 	}
 	save(t, d, many...)
 	if got := load(t, d, append(keys, "nearly")...); len(got) != 500 || got["nearly"].Key != "" {
 		t.Errorf("%d records", len(got))
+	}
+}
+
+// E6: nor with the size of what servers send: of those that were saved last, as much stays as there is room for.
+func TestPruneBySize(t *testing.T) {
+	t.Parallel()
+	d, _ := open(t, filepath.Join(t.TempDir(), "catalog.db"))
+	keys := []string{"new", "small"}
+	for i := range 9 {
+		r := record(fmt.Sprint("big", i), 8<<10)
+		r.Saved = time.Now().Add(time.Duration(i-100) * time.Second)
+		save(t, d, r)
+		keys = append(keys, r.Key)
+	}
+	old := record("small", 1)
+	old.Saved = time.Now().Add(-time.Hour)
+	save(t, d, old)
+	if got := load(t, d, keys...); len(got) != 10 {
+		t.Errorf("%d records where there is room", len(got))
+	}
+	d.KeepBytes(64 << 10)
+	save(t, d, record("new", 10))
+	got := load(t, d, keys...)
+	if len(got) != 8 || got["new"].Key == "" || got["big2"].Key == "" || got["big1"].Key != "" {
+		t.Errorf("%d records", len(got))
+	}
+}
+
+// A clock that was ahead once, and set back, keeps nothing for ever, and what is saved afterwards isn't pruned in its place.
+func TestPruneFromTheFuture(t *testing.T) {
+	t.Parallel()
+	d, _ := open(t, filepath.Join(t.TempDir(), "catalog.db"))
+	var many []catalog.Record
+	for i := range 500 {
+		r := record(fmt.Sprint("future", i), 1)
+		r.Saved = time.Now().Add(4 * 365 * 24 * time.Hour)
+		many = append(many, r)
+	}
+	save(t, d, many...)
+	save(t, d, record("now", 10))
+	got := load(t, d, "now", "future0", "future499")
+	if len(got) < 2 || got["now"].Key == "" {
+		t.Errorf("%d records", len(got))
+	}
+	for key, r := range got {
+		if time.Until(r.Saved) > 0 {
+			t.Errorf("%s was saved in %v", key, time.Until(r.Saved))
+		}
 	}
 }
 
@@ -144,10 +206,11 @@ func TestCancelled(t *testing.T) {
 
 // E6: what a server sent comes back through the file byte for byte, unknown fields and odd spelling too.
 func TestFaithful(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	r := rand.New(rand.NewPCG(1, 2))
 	var want client.List[mcp.Tool]
-	for i := range 200 {
+	for i := range 100 {
 		tool, err := mcp.ParseTool(oddTool(r, i))
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 // A file that can't be read is set aside, wherever that is found out, and the next one works.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(t *testing.T, path string, b []byte) []byte{
 		"garbage":       func(t *testing.T, _ string, b []byte) []byte { return []byte(strings.Repeat("no database ", 1000)) },
 		"short garbage": func(t *testing.T, _ string, b []byte) []byte { return []byte(strings.Repeat("x", 600)) },
@@ -26,14 +27,14 @@ func TestDamagedFile(t *testing.T) {
 			return append(b[:4096:4096], make([]byte, len(b)-4096)...)
 		},
 	}
+	good, err := os.ReadFile(filled(t, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, damage := range tests {
 		t.Run(name, func(t *testing.T) {
-			path := filled(t, 10)
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bad := damage(t, path, b)
+			path := filepath.Join(t.TempDir(), "catalog.db")
+			bad := damage(t, path, good)
 			if err := os.WriteFile(path, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -60,6 +61,7 @@ func TestDamagedFile(t *testing.T) {
 
 // An empty file is a new one, and so is, to SQLite, a byte alone.
 func TestEmpty(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "x"} {
 		path := filepath.Join(t.TempDir(), "catalog.db")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -77,6 +79,7 @@ func TestEmpty(t *testing.T) {
 
 // A file of a newer Usher is set aside, and one whose tables are others, too. What was set aside before makes place.
 func TestOtherSchema(t *testing.T) {
+	t.Parallel()
 	for statement, suffix := range map[string]string{
 		`PRAGMA user_version = 1000`:                  ".newer",
 		`ALTER TABLE catalog RENAME TO other`:         ".damaged",
@@ -149,6 +152,7 @@ func TestNoFile(t *testing.T) {
 
 // A file that is damaged again and again is replaced three times; then the error stays.
 func TestRenewals(t *testing.T) {
+	t.Parallel()
 	path := filled(t, 1)
 	d, said := open(t, path)
 	for range 5 {

@@ -38,6 +38,8 @@ type DB struct {
 	o    Options
 	now  atomic.Pointer[handle]
 
+	keepBytes int64 // of the catalogue
+
 	mu       sync.Mutex // held while the file is replaced, and by Close
 	closed   bool
 	renewals int      // so far
@@ -61,7 +63,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
-	d := &DB{path: path, o: o}
+	d := &DB{path: path, o: o, keepBytes: keepBytes}
 	h, err := d.ready(ctx)
 	if damaged(err) || busy(err) || errors.Is(err, errOld) || errors.Is(err, errNewer) || errors.Is(err, fs.ErrNotExist) {
 		h, err = d.make(ctx, nil)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,9 @@ import (
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 )
 
-const writes = 10 // of each process
+const writes = 8 // of each process
+
+var rounds = flag.Int("rounds", 1, "how often several processes begin one file together")
 
 // child is a process of its own that uses a file together with others.
 func child(path string) error {
@@ -58,7 +61,7 @@ func together(t *testing.T, path string, n int) (keys []string, said string) {
 	var all []*exec.Cmd
 	for range n {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), childFile+"="+path)
+		cmd.Env = append(os.Environ(), childFile+"="+path, "GORACE=atexit_sleep_ms=0")
 		cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -78,9 +81,10 @@ func together(t *testing.T, path string, n int) (keys []string, said string) {
 
 // E6: several processes that begin one file at the same time, and write to it, all do so.
 func TestProcesses(t *testing.T) {
-	for range 2 {
+	t.Parallel()
+	for range *rounds {
 		path := filepath.Join(t.TempDir(), "cache", "catalog.db")
-		keys, said := together(t, path, 4)
+		keys, said := together(t, path, 3)
 		d, _ := open(t, path)
 		if got := load(t, d, append(keys, "shared")...); len(got) != len(keys)+1 || said != "" {
 			t.Errorf("%d records, %q", len(got), said)
@@ -91,11 +95,12 @@ func TestProcesses(t *testing.T) {
 
 // Several processes that find a file damaged replace it once.
 func TestProcessesFindDamage(t *testing.T) {
+	t.Parallel()
 	path := filled(t, 10)
 	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 10_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, said := together(t, path, 4)
+	keys, said := together(t, path, 3)
 	d, _ := open(t, path)
 	if got := load(t, d, append(keys, "shared")...); len(got) != len(keys)+1 {
 		t.Errorf("%d records", len(got))

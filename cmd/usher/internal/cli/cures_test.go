@@ -79,7 +79,7 @@ func TestCommandLine(t *testing.T) {
 
 func TestInWords(t *testing.T) {
 	for want, c := range map[string]config.Server{
-		"no answer within 30 s, its startTimeout":   {},
+		"no answer within 10 s, its startTimeout":   {},
 		"no answer within 1.5 s, its startTimeout":  {StartTimeout: 1500 * time.Millisecond},
 		"no answer within 300 ms, its startTimeout": {StartTimeout: 300 * time.Millisecond},
 		"no answer within 2 min, its startTimeout":  {StartTimeout: 2 * time.Minute},

@@ -14,6 +14,7 @@ import (
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/internal/secret"
 )
@@ -52,14 +53,12 @@ func (x examiner) health(c config.Server, s usher.ServerStatus) serverHealth {
 	return h
 }
 
-const startTime = 30 * time.Second // unless an entry says otherwise
-
 // inWords is a reason with what only the entry tells: for how long an answer was waited for, and that a program which is
 // to stay has ended.
 func inWords(c config.Server, err error, reason string) string {
 	switch {
 	case err != nil && fault.KindOf(err) == fault.Timeout:
-		return fmt.Sprintf("no answer within %s, its startTimeout", span(cmp.Or(c.StartTimeout, startTime)))
+		return fmt.Sprintf("no answer within %s, its startTimeout", span(cmp.Or(c.StartTimeout, c.Lifecycle.FirstConnect, lifecycle.Default().FirstConnect)))
 	case c.Transport == config.TransportStdio && strings.HasPrefix(reason, "exit status "), strings.HasPrefix(reason, "killed by "):
 		return "it ended at once: " + reason
 	}

@@ -40,7 +40,8 @@ servers. A time is such as "30s" or "2m"; a number is milliseconds.
                 default 10 s, and 2 min for the first
                 start of npx, uvx, docker run and such
   callTimeout   how long a call may take without a sign
-                of progress; default 30 s; also
+                of progress; default 30 s, for agents of
+                usher serve no limit but callLimit; also
                 "timeout", a number of milliseconds
   callLimit     how long it may take in all; default
                 10 min

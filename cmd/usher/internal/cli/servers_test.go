@@ -78,7 +78,7 @@ func TestServerTable(t *testing.T) {
 	want := `NAME  STATE        TRANSPORT  ERA     TOOLS     RESTARTS  BREAKER  POOL  UPTIME
 jira  up           stdio      modern  12        3                  1/8   3 h
 web   unavailable  http               4 cached            open
-    no answer within 30 s, its startTimeout
+    no answer within 10 s, its startTimeout
 fs    restarting   stdio
     exit status 1; next try in 10 s
 `

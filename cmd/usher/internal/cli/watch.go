@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,7 +127,13 @@ func (w *watcher) servers(ctx context.Context, h *standard.Host, c *config.Confi
 
 func (w *watcher) failed(c config.Server, s usher.ServerStatus) string {
 	reason := inWords(c, s.Err, line(why(s.Err)))
-	return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " doctor " + shellWord(s.Name)
+	if s.State != "failed" {
+		return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " doctor " + shellWord(s.Name)
+	}
+	if !strings.HasPrefix(reason, "it was given up") {
+		reason = "given up: " + reason
+	}
+	return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " servers restart " + shellWord(s.Name)
 }
 
 // begin lets out what was to be said before the start screen was there.

@@ -66,6 +66,16 @@ func call(ctx context.Context, j *journal.Journal, ack *os.File, session, id str
 		return err
 	}
 	fmt.Fprintln(ack, session, "tool.started", id)
+	if id == "c2" || id == "c5" { // it is tried again
+		m, err = j.Append(ctx, session, event.CallFailed{Server: "fs", ToolCallID: id, DurationMs: 1, Kind: "NetworkError", Message: "503"},
+			event.CallStarted{Server: "fs", ToolCallID: id, Method: "tools/call"})
+		if err == nil {
+			err = wait(ctx, j, m)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if open {
 		return nil
 	}
