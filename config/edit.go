@@ -18,10 +18,11 @@ import (
 // keeps its mode, and a symbolic link stays and its target is written. The new
 // content replaces the old in one step and is on the disk on return. Processes
 // and goroutines that edit at once wait for each other, at most 10 seconds, by a
-// lock on a file beside it whose name ends in ".lock" and that stays.
+// lock on a file beside it whose name ends in ".lock" and that stays. What an
+// editor saves meanwhile is kept too, but for the instant of the replacement.
 //
 // A file that can't be read as a config is refused and not touched; the error is
-// then a *Problem.
+// then a *Problem. So is one that is read-only for everybody.
 func AddRule(path string, list string, pattern string) (changed bool, err error) {
 	if !slices.Contains(ruleLists, list) {
 		return false, errors.New("a rule goes into one of " + strings.Join(ruleLists, ", "))
@@ -29,7 +30,7 @@ func AddRule(path string, list string, pattern string) (changed bool, err error)
 	if why := badPattern(pattern); why != "" {
 		return false, errors.New(why)
 	}
-	return editFile(path, func(d *document) ([]change, error) {
+	return editFile(path, func(d *document, _ bool) ([]change, error) {
 		return d.addRule(list, literal(pattern))
 	})
 }
@@ -47,7 +48,7 @@ func SetRisk(path, tool, risk, hash string) error {
 	if hash != "" && badPattern(hash) != "" {
 		return errors.New("the hash of the definition must be short text without control characters")
 	}
-	_, err := editFile(path, func(d *document) ([]change, error) {
+	_, err := editFile(path, func(d *document, _ bool) ([]change, error) {
 		return d.setRisk(tool, literal(risk), literal(hash))
 	})
 	return err
@@ -149,8 +150,17 @@ func (b *box) relabel(old field, label, risk, hash node) []change {
 	return replace(r.value, risk)
 }
 
-// editFile applies what plan says, under the lock.
-func editFile(path string, plan func(*document) ([]change, error)) (changed bool, err error) {
+// plan says how a document is to change. It is asked again for what came out, which is to change no more.
+type plan func(d *document, again bool) ([]change, error)
+
+const editTries = 5
+
+// errChanged is for a file that somebody else wrote meanwhile.
+var errChanged = errors.New("another program keeps writing it")
+
+// editFile applies what plan says, under the lock. Editors know nothing of that: where one saves the file meanwhile, its
+// text is edited.
+func editFile(path string, plan plan) (changed bool, err error) {
 	target, err := resolve(path)
 	if err != nil {
 		return false, fmt.Errorf("can't find the config: %w; check the path and its links", err)
@@ -160,28 +170,36 @@ func editFile(path string, plan func(*document) ([]change, error)) (changed bool
 		return false, err
 	}
 	defer unlock()
-	old, err := readTarget(target)
-	if err != nil {
-		return false, err
+	for try := range editTries {
+		old, err := readTarget(target)
+		if err != nil {
+			return false, err
+		}
+		if try > 0 && old == nil { // moved away for a moment: what was in it must not be lost
+			break
+		}
+		content, err := edited(path, old, plan)
+		if err != nil || content == nil {
+			return false, err
+		}
+		switch err := replaceFile(target, old, content); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, errChanged):
+			return false, fmt.Errorf("can't write the config: %w; check its folder and the space on the disk", err)
+		}
 	}
-	content, err := edited(path, old, plan)
-	if err != nil || content == nil {
-		return false, err
-	}
-	if err := replaceFile(target, content); err != nil {
-		return false, fmt.Errorf("can't write the config: %w; check its folder and the space on the disk", err)
-	}
-	return true, nil
+	return false, fmt.Errorf("can't write the config: %w; try again", errChanged)
 }
 
 // edited returns the new content, or nil if nothing is to do. It reads the
 // result again: an edit that the parser does not see is not written.
-func edited(name string, old []byte, plan func(*document) ([]change, error)) ([]byte, error) {
+func edited(name string, old []byte, plan plan) ([]byte, error) {
 	d, err := parseForEdit(name, old)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := plan(d)
+	changes, err := plan(d, false)
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
@@ -190,7 +208,7 @@ func edited(name string, old []byte, plan func(*document) ([]change, error)) ([]
 	if err != nil {
 		return nil, fmt.Errorf("the edit would not leave a readable file: %w; edit it by hand", err)
 	}
-	if left, err := plan(again); err != nil || len(left) > 0 {
+	if left, err := plan(again, true); err != nil || len(left) > 0 {
 		return nil, fmt.Errorf("%s: the edit did not take; edit the file by hand", name)
 	}
 	return content, nil

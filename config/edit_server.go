@@ -10,7 +10,7 @@ import (
 // changed in place, and disabled is added where the entry has neither. changed is false, and the file untouched, if the
 // entry says so already. A name that the file doesn't have is an error that names the nearest ones.
 func SetDisabled(path, name string, disabled bool) (changed bool, err error) {
-	return editFile(path, func(d *document) ([]change, error) {
+	return editFile(path, func(d *document, _ bool) ([]change, error) {
 		all, f, err := d.server(name)
 		if err != nil {
 			return nil, err
@@ -33,16 +33,14 @@ func AddServer(path, name string, entry json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("the entry of %s: %w", quoteName(name), err)
 	}
-	added := false
-	_, err = editFile(path, func(d *document) ([]change, error) {
+	_, err = editFile(path, func(d *document, again bool) ([]change, error) {
 		if box, f, _ := d.server(name); box != nil {
-			if added {
+			if again {
 				return nil, nil
 			}
 			p := d.problem(f.key, f.path, "this name is already used; remove that server, or choose another name")
 			return nil, &p
 		}
-		added = true
 		changes, err := d.addServer(name, content)
 		if err != nil {
 			return nil, err
@@ -56,13 +54,11 @@ func AddServer(path, name string, entry json.RawMessage) error {
 // own they go as a whole, with a comment behind it. All other comments stay, also one in the line above. It writes as
 // AddRule does. A name that the file doesn't have is an error that names the nearest ones.
 func RemoveServer(path, name string) error {
-	removed := false
-	_, err := editFile(path, func(d *document) ([]change, error) {
+	_, err := editFile(path, func(d *document, again bool) ([]change, error) {
 		all, f, err := d.server(name)
-		if removed && all == nil {
+		if again && all == nil {
 			return nil, nil
 		}
-		removed = true
 		if err != nil {
 			return nil, err
 		}

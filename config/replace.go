@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +62,8 @@ func lockBeside(target string) (unlock func(), err error) {
 	}
 }
 
-// readTarget returns nothing for a file that does not exist.
+// readTarget returns nothing for a file that does not exist. One that its owner made read-only is not to be changed; that
+// it could be replaced is an accident.
 func readTarget(target string) ([]byte, error) {
 	info, err := os.Stat(target)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,11 +72,14 @@ func readTarget(target string) ([]byte, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file; give the path of the config", target)
 	}
+	if err == nil && info.Mode().Perm()&0o222 == 0 {
+		return nil, fmt.Errorf("%s is read-only; to let it be changed, run: chmod u+w %s", target, target)
+	}
 	return readFile(target)
 }
 
-// replaceFile puts content in place of target, all or nothing.
-func replaceFile(target string, content []byte) (err error) {
+// replaceFile puts content in place of target, all or nothing. It is errChanged where target isn't old any more.
+func replaceFile(target string, old, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*.tmp")
 	if err != nil {
 		return err
@@ -85,6 +91,9 @@ func replaceFile(target string, content []byte) (err error) {
 	}()
 	if err := errors.Join(writeLike(f, target, content), f.Close()); err != nil {
 		return err
+	}
+	if now, err := readTarget(target); err != nil || !bytes.Equal(now, old) {
+		return cmp.Or(err, errChanged)
 	}
 	if err := os.Rename(f.Name(), target); err != nil {
 		return err

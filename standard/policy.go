@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -36,15 +37,20 @@ type watched struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	told  map[mistake]bool // those of the file as it was read last
-	stamp stamp
+	mu     sync.Mutex
+	told   map[mistake]bool // those of the file as it was read last
+	broken bool             // the file can't be read, and this was told
+	stamp  stamp
 }
 
-// stamp tells a changed file from an unchanged one.
-type stamp struct {
-	size    int64
-	modTime time.Time
+// stamp tells a changed file from an unchanged one, also one that another file of the same size and time has replaced.
+type stamp struct{ file fs.FileInfo } // nil: there is none
+
+func (s stamp) is(o stamp) bool {
+	if s.file == nil || o.file == nil {
+		return s.file == o.file
+	}
+	return os.SameFile(s.file, o.file) && s.file.Size() == o.file.Size() && s.file.ModTime().Equal(o.file.ModTime())
 }
 
 func watch(o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
@@ -81,23 +87,44 @@ func (w *watched) reread() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := stampOf(w.path)
-	if now == w.stamp {
+	if now.is(w.stamp) {
 		return nil
 	}
 	w.stamp = now
 	c, err := loadThere(w.path)
 	if err != nil {
 		w.record(event.ConfigRejected{File: w.path, Line: lineOf(err), Message: err.Error()})
-		w.notice("the configuration is broken, the old one stays in force: " + err.Error())
+		w.notice(refused(err))
+		w.broken = true
 		return err
 	}
-	newRules := policyOf(c)
-	same := reflect.DeepEqual(newRules, w.policy.Swap(newRules)) && len(w.told) == len(c.Problems)
+	same := !w.broken && sameRules(c, w.config.Load()) && len(w.told) == len(c.Problems)
+	w.broken = false
+	w.policy.Store(policyOf(c))
 	w.config.Store(c)
 	change, err := w.apply(c)
 	w.record(event.ConfigChanged{Sources: []string{w.path}, Added: change.Added, Removed: change.Removed, Changed: change.Changed})
 	w.announce(c, change, same)
 	return err
+}
+
+// refused says that the old configuration stays in force, and why.
+func refused(err error) string {
+	what := "can't be read"
+	if _, ok := errors.AsType[*config.Problem](err); ok {
+		what = "is broken"
+	}
+	return "the configuration " + what + ", the old one stays in force: " + err.Error()
+}
+
+// sameRules reports whether two configurations have the same rules, wherever they stand.
+func sameRules(a, b *config.Config) bool {
+	same := func(a, b []config.Rule) bool {
+		return slices.EqualFunc(a, b, func(a, b config.Rule) bool { return a.Pattern == b.Pattern && a.Source == b.Source })
+	}
+	p, q := a.Permissions, b.Permissions
+	return same(p.Deny, q.Deny) && same(p.Ask, q.Ask) && same(p.Allow, q.Allow) && p.Incomplete == q.Incomplete &&
+		maps.EqualFunc(p.Risk, q.Risk, func(a, b config.RiskLabel) bool { return a.Risk == b.Risk && a.Hash == b.Hash })
 }
 
 // announce tells what is in force and what is wrong; a mistake that was there before is not told again, unless it makes
@@ -217,7 +244,7 @@ func stampOf(path string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	return stamp{info.Size(), info.ModTime()}
+	return stamp{info}
 }
 
 // policyOf makes the rules that decide. Where a part of them could not be read, it may have been a deny: then

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A change may take longer than a request may take to arrive: a package runner has two minutes for its first start (C8).
+// A change may take longer than a request may take to arrive: a package runner has two minutes for its first start. C8
 func TestSlowChange(t *testing.T) {
 	l := defaultLimits()
 	l.header, l.body = 50*time.Millisecond, 50*time.Millisecond

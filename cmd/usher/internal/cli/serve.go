@@ -79,7 +79,7 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 		defer close(welcomed)
 		shown := a.welcome(ctx, h, c, d)
 		w.begin()
-		w.servers(ctx, h, c, shown)
+		w.servers(ctx, h, shown)
 	}()
 	var err error
 	select {

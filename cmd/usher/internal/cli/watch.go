@@ -3,15 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/usher-mcp/usher"
-	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/permission"
-	"github.com/usher-mcp/usher/standard"
 )
 
 const (
@@ -88,52 +84,6 @@ func (w *watcher) observe(d event.Data) {
 	if !told {
 		w.say(text)
 	}
-}
-
-// servers tells of each that fails after the start screen, until ctx ends. shown is what that screen told. Nobody waits
-// for these lines, so the host is asked now and then.
-func (w *watcher) servers(ctx context.Context, h *standard.Host, c *config.Config, shown []usher.ServerStatus) {
-	told := map[string]string{}
-	states := map[string]string{}
-	for _, s := range shown {
-		states[s.Name] = s.State
-		if s.Fails() {
-			told[s.Name] = w.failed(entryOf(c, s.Name), s)
-		}
-	}
-	tick := time.NewTicker(linesPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for _, s := range h.Servers() {
-			switch text := w.failed(entryOf(c, s.Name), s); {
-			case s.Fails() && text != told[s.Name]:
-				told[s.Name] = text
-				w.say(text)
-			case s.State == "up" && states[s.Name] != "up":
-				delete(told, s.Name)
-				w.say(s.Name + ": " + plural(s.Tools, "tool"))
-			}
-			if s.State == "up" || s.Fails() {
-				states[s.Name] = s.State
-			}
-		}
-	}
-}
-
-func (w *watcher) failed(c config.Server, s usher.ServerStatus) string {
-	reason := inWords(c, s.Err, line(why(s.Err)))
-	if s.State != "failed" {
-		return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " doctor " + shellWord(s.Name)
-	}
-	if !strings.HasPrefix(reason, "it was given up") {
-		reason = "given up: " + reason
-	}
-	return s.Name + ": " + cut(reason, maxReason) + "; " + w.command + " servers restart " + shellWord(s.Name)
 }
 
 // begin lets out what was to be said before the start screen was there.
