@@ -143,12 +143,12 @@ func (s *Server) slot(ctx context.Context) (release func(), err error) {
 	if s.o.Slots == nil {
 		return func() {}, nil
 	}
+	if s.reserved.CompareAndSwap(true, false) {
+		return s.holdSlot(), nil
+	}
 	select {
 	case s.o.Slots <- struct{}{}:
-		var once sync.Once
-		free := func() { once.Do(func() { <-s.o.Slots }) }
-		timer := time.AfterFunc(slotTime, free)
-		return func() { timer.Stop(); free() }, nil
+		return s.holdSlot(), nil
 	case <-ctx.Done():
 		return nil, gaveUp(ctx, s.o.Name, "other servers were still starting")
 	}
@@ -158,4 +158,24 @@ func (s *Server) rememberedEra() mcp.Era {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.era
+}
+
+// holdSlot keeps a slot for slotTime at most.
+func (s *Server) holdSlot() (release func()) {
+	var once sync.Once
+	free := func() { once.Do(func() { <-s.o.Slots }) }
+	timer := time.AfterFunc(slotTime, free)
+	return func() { timer.Stop(); free() }
+}
+
+// reserveSlot takes a slot for the dial that is about to begin, if one is free: those that are started first start first.
+func (s *Server) reserveSlot() {
+	if s.o.Slots == nil || s.reserved.Load() {
+		return
+	}
+	select {
+	case s.o.Slots <- struct{}{}:
+		s.reserved.Store(true)
+	default:
+	}
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/usher-mcp/usher/event"
@@ -63,6 +64,8 @@ type Server struct {
 	owned  owned
 	lister lister
 
+	reserved atomic.Bool // a slot is held for the next dial of main
+
 	mu   sync.Mutex
 	shut bool // Close waits for work, or has
 	last dialled
@@ -92,7 +95,7 @@ func New(ctx context.Context, o Options) *Server {
 		s.record(event.ServerBreaker{Server: o.Name, From: from, To: to})
 	}})
 	s.main = newSupervisor(s.ctx, supervision{
-		server: o.Name, plan: planFor(o.Kind == kindStdio, o.Lifecycle), dial: s.openMain, hurt: o.Lifecycle.Reconnect.Errors,
+		server: o.Name, plan: planFor(o.Kind == kindStdio, o.Lifecycle), dial: s.openMain, reserve: s.reserveSlot, hurt: o.Lifecycle.Reconnect.Errors,
 		record: s.record, moved: s.stateChanged, brief: o.Lifecycle.Isolation == lifecycle.PerCall,
 	})
 	if o.Lifecycle.Pool.Max > 0 && (o.Kind == "http" || o.Kind == "grpc") {

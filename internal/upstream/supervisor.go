@@ -15,6 +15,8 @@ type supervision struct {
 	server string
 	plan   plan
 	dial   func(ctx context.Context) (*link, error) // its errors are *fault.Error
+	// reserve is called right before a dial that Start begins, in the order of the Starts; it must not wait. Nil: nothing is.
+	reserve func()
 	// hurt is how many network errors of calls in a row end a connection; 0: none do.
 	hurt   int
 	record func(...event.Data)
@@ -57,6 +59,9 @@ func (s *supervisor) Start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == Idle {
+		if s.o.reserve != nil {
+			s.o.reserve()
+		}
 		s.begin(Starting)
 	}
 }

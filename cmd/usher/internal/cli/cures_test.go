@@ -14,6 +14,7 @@ import (
 
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/lifecycle"
 	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/transport"
 )
@@ -85,6 +86,17 @@ func TestInWords(t *testing.T) {
 		"no answer within 2 min, its startTimeout":  {StartTimeout: 2 * time.Minute},
 	} {
 		if got := inWords(c, &fault.Error{Kind: fault.Timeout}, "x"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	// A package runner that was up once has no longer the time of its first start (C8), and not all silence is at a start.
+	runner := config.Server{Lifecycle: lifecycle.Settings{Connect: 10 * time.Second, FirstConnect: 2 * time.Minute}}
+	for detail, want := range map[string]string{
+		"it didn't answer within 10 s":          "no answer within 10 s, its startTimeout",
+		"it didn't answer within 120 s":         "no answer within 120 s, its startTimeout",
+		"the deadline passed without an answer": "x",
+	} {
+		if got := inWords(runner, &fault.Error{Kind: fault.Timeout, Detail: detail}, "x"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

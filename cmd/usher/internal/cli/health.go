@@ -58,7 +58,15 @@ func (x examiner) health(c config.Server, s usher.ServerStatus) serverHealth {
 func inWords(c config.Server, err error, reason string) string {
 	switch {
 	case err != nil && fault.KindOf(err) == fault.Timeout:
-		return fmt.Sprintf("no answer within %s, its startTimeout", span(cmp.Or(c.StartTimeout, c.Lifecycle.FirstConnect, lifecycle.Default().FirstConnect)))
+		detail := fault.Of(err).Detail
+		waited, start := strings.CutPrefix(detail, "it didn't answer within ")
+		switch {
+		case detail != "" && !start: // it was up, and silent since
+			return reason
+		case !start, c.StartTimeout > 0:
+			waited = span(cmp.Or(c.StartTimeout, c.Lifecycle.FirstConnect, lifecycle.Default().FirstConnect))
+		}
+		return "no answer within " + waited + ", its startTimeout"
 	case c.Transport == config.TransportStdio && strings.HasPrefix(reason, "exit status "), strings.HasPrefix(reason, "killed by "):
 		return "it ended at once: " + reason
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,6 +90,9 @@ func (a *app) lookAtServers(ctx context.Context) (*overview, error) {
 		return nil, err
 	}
 	o.local, o.broken = config.Load(o.Config, os.LookupEnv)
+	if o.broken == nil && !exists(o.Config) && len(o.Servers) > 0 {
+		o.local, o.broken = nil, errors.New("there is no "+o.Config+" any more")
+	}
 	return o, nil
 }
 
@@ -177,7 +181,7 @@ func apiFailure(err error) error {
 	case fault.NotFound, fault.InvalidParams: // their texts are those of calls
 		return usage(e.Detail, strings.TrimSuffix(e.Hint, "."))
 	case fault.Internal:
-		return &failure{fault.ExitConfig, e.Error(), "Nothing was changed, as far as is known; see: " + self + " servers"}
+		return &failure{fault.ExitConfig, cmp.Or(e.Detail, e.Error()), "Nothing was changed, as far as is known; see: " + self + " servers"}
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func (a *app) restart(ctx context.Context, o *overview, names []string) error {
 func (a *app) switchServers(verb string, disabled bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " NAME…", Short: "Use servers again that were disabled",
-		Long:    `Take "disabled" out of the entries of servers, and start them where usher runs.`,
+		Long:    `Write "disabled": false into the entries of servers, and start them where usher runs.`,
 		Example: "  usher servers enable jira",
 	}
 	if disabled {

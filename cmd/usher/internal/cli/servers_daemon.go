@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/standard"
 )
@@ -19,8 +20,12 @@ func (d daemon) SetDisabled(ctx context.Context, name string, disabled bool) err
 	return d.reloaded(offline{d.ConfigPath}.SetDisabled(ctx, name, disabled))
 }
 
-// AddServer changes the file, and makes that count.
+// AddServer changes the file, and makes that count. It makes no file in place of one that was moved away: all that is in
+// force would go with the next look at it.
 func (d daemon) AddServer(ctx context.Context, name string, entry json.RawMessage) error {
+	if c := d.Config(); !exists(d.ConfigPath) && (len(c.Servers) > 0 || len(listedRules(c)) > 0) {
+		return &fault.Error{Kind: fault.InvalidParams, Detail: "there is no " + d.ConfigPath + " any more", Hint: "Put it back, or stop usher to begin a new one."}
+	}
 	return d.reloaded(offline{d.ConfigPath}.AddServer(ctx, name, entry))
 }
 

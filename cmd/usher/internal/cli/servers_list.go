@@ -41,7 +41,7 @@ func (a *app) tellConfig(o *overview) {
 		note("the running usher has " + o.Config)
 	}
 	if o.broken != nil {
-		note("it is broken, so what was read before stays in force: " + o.broken.Error())
+		note("it can't be read, so what was read before stays in force: " + o.broken.Error())
 	}
 	var all []config.Problem
 	for _, p := range o.Problems {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
 )
 
@@ -66,8 +67,8 @@ func TestServerTable(t *testing.T) {
 	o := &overview{Running: true}
 	o.Servers = []admin.Server{
 		{Name: "jira", State: "up", Transport: "stdio", Era: "modern", Tools: 12, Restarts: 3, Breaker: "closed", Since: now.Add(-3 * time.Hour), Pool: &admin.Pool{Size: 2, Busy: 1, Max: 8}},
-		{Name: "web", State: "unavailable", Transport: "http", Breaker: "open", Cached: true, Tools: 4, LastError: &admin.Failure{Kind: "timeout", Message: "no\x1b[31m answer"}},
-		{Name: "fs", State: "restarting", Transport: "stdio", NextTry: now.Add(9500 * time.Millisecond), LastError: &admin.Failure{Kind: "mcp_server_unavailable", Message: "exit status 1", Hint: "Call again."}},
+		{Name: "web", State: "unavailable", Transport: "http", Breaker: "open", Cached: true, Tools: 4, LastError: &admin.Failure{Kind: "timeout", Message: "it didn't answer within 10 s"}},
+		{Name: "fs", State: "restarting", Transport: "stdio", NextTry: now.Add(9500 * time.Millisecond), LastError: &admin.Failure{Kind: "mcp_server_unavailable", Message: "exit\x1b[31m status 1", Hint: "Call again."}},
 	}
 	o.local = &config.Config{Servers: []config.Server{{Name: "web"}}}
 	a.serverTable(o)
@@ -80,7 +81,7 @@ jira  up           stdio      modern  12        3                  1/8   3 h
 web   unavailable  http               4 cached            open
     no answer within 10 s, its startTimeout
 fs    restarting   stdio
-    exit status 1; next try in 10 s
+    exit\x1b[31m status 1; next try in 10 s
 `
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Error(d)
@@ -124,5 +125,13 @@ func TestWithoutAdmin(t *testing.T) {
 	a.openAdmin(nil, unsafe)()
 	if len(unsafe.early) != 1 || !strings.Contains(unsafe.early[0], "chmod 700") {
 		t.Errorf("%q", unsafe.early)
+	}
+}
+
+// What the running usher couldn't do is told in its words, not as a call that failed.
+func TestFailureOfTheAPI(t *testing.T) {
+	f := explain(apiFailure(&fault.Error{Kind: fault.Internal, Detail: "can't lock the config: open x.lock: permission denied"}))
+	if f.code != fault.ExitConfig || !strings.HasPrefix(f.text, "can't lock the config: ") {
+		t.Errorf("%+v", f)
 	}
 }

@@ -39,9 +39,11 @@ func (w *watcher) servers(ctx context.Context, h *standard.Host, shown []usher.S
 	}
 }
 
-// news is what there is to tell of the servers since the last look. One that isn't configured any more is forgotten.
+// news is what there is to tell of the servers since the last look, first of those that were given up: there may be more
+// than is shown. One that isn't configured any more is forgotten.
 func (w *watcher) news(c *config.Config, before map[string]fate, now []usher.ServerStatus) (texts []string, after map[string]fate) {
 	after = make(map[string]fate, len(now))
+	var first []string
 	for _, s := range now {
 		f := before[s.Name]
 		text := ""
@@ -58,11 +60,15 @@ func (w *watcher) news(c *config.Config, before map[string]fate, now []usher.Ser
 			f = fate{up: true, since: s.Since, restarts: s.Restarts}
 		}
 		after[s.Name] = f
-		if text != "" {
+		switch {
+		case text == "":
+		case s.State == "failed":
+			first = append(first, text)
+		default:
 			texts = append(texts, text)
 		}
 	}
-	return texts, after
+	return append(first, texts...), after
 }
 
 // cameUp is what to tell of a server that is up, if that is news. A process may die and be there again between two looks;
@@ -88,7 +94,7 @@ func (w *watcher) failed(c config.Server, s usher.ServerStatus) string {
 		f.Hint = "" // when to call again: nobody here calls
 		err = &f
 	}
-	reason := cut(inWords(c, err, line(why(err))), maxReason)
+	reason := cut(strings.TrimSuffix(inWords(c, err, line(why(err))), "."), maxReason)
 	switch {
 	case again && strings.HasPrefix(reason, "it is being "):
 		return s.Name + ": " + reason

@@ -42,7 +42,7 @@ func TestNewsOfServers(t *testing.T) {
 		{a("up", nil, at(7), 2), "a: it ended and was started again; 2 tools"},
 		{a("up", nil, at(7), 2), ""},
 		{a("failed", died("it was given up after 3 restarts in a row: exit status 3"), time.Time{}, 2),
-			"a: it was given up after 3 restarts in a row: exit status 3. Call again in 2 s.; usher servers restart a"},
+			"a: it was given up after 3 restarts in a row: exit status 3. Call again in 2 s; usher servers restart a"},
 		{a("starting", nil, time.Time{}, 0), ""},
 		{a("up", nil, at(9), 0), "a: 2 tools"},
 		{a("up", nil, at(11), 0), "a: 2 tools"}, // its entry changed
@@ -65,5 +65,9 @@ func TestNewsOfServers(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%d: %q, want %q", i, got, want)
 		}
+	}
+	got, _ := w.news(&config.Config{}, nil, append(remote("reconnecting", refused, time.Time{}, 0), usher.ServerStatus{Name: "z", State: "failed", Err: refused}))
+	if want := []string{"z: given up: connection refused; usher servers restart z", "a: connection refused; trying again"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
