@@ -87,7 +87,7 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, w.usher, append([]string{"--config", w.config, "--data", w.data}, args...)...)
 	cmd.Dir = w.dir
 	cmd.Env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH")}
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = patience
 	return cmd
 }
 

@@ -110,8 +110,11 @@ func (c *caller) call(ctx context.Context, method, params string) (*mcp.Message,
 	if h, ok := c.conn.(mcp.Handler); ok {
 		return h.Handle(ctx, req, c)
 	}
-	if err := c.conn.Send(ctx, req); err != nil {
+	switch err := c.conn.Send(ctx, req); {
+	case err != nil && (ctx.Err() == nil || errors.Is(err, transport.ErrNotSent)):
 		return nil, err
+	case err != nil: // ctx ended while it was handed over: it may run, as its answer would show
+		return nil, c.cancel(ctx, id)
 	}
 	select {
 	case m := <-answer:
@@ -119,9 +122,13 @@ func (c *caller) call(ctx context.Context, method, params string) (*mcp.Message,
 	case <-c.done:
 		return nil, fmt.Errorf("the connection ended: %w", c.end)
 	case <-ctx.Done():
-		n := mcp.Notification(mcp.NotifyCancelled, fmt.Appendf(nil, `{"requestId":%s}`, id))
-		return nil, errors.Join(ctx.Err(), c.conn.Send(context.WithoutCancel(ctx), n))
+		return nil, c.cancel(ctx, id)
 	}
+}
+
+func (c *caller) cancel(ctx context.Context, id mcp.ID) error {
+	n := mcp.Notification(mcp.NotifyCancelled, fmt.Appendf(nil, `{"requestId":%s}`, id))
+	return errors.Join(ctx.Err(), c.conn.Send(context.WithoutCancel(ctx), n))
 }
 
 // result is what the server answers; an error answer fails the test.
