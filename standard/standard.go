@@ -20,6 +20,7 @@ import (
 	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 	"github.com/usher-mcp/usher/internal/wake"
+	"github.com/usher-mcp/usher/mcp"
 	"github.com/usher-mcp/usher/permission"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Observe func(event.Data)
 	// Only starts a part of the configured servers; nil: all.
 	Only func(server string) bool
+	// WithoutLocal leaves the built-in tools out.
+	WithoutLocal bool
 	// Once is for a host that lives for one command: a server that can't be reached is told of, not tried again.
 	Once bool
 	// Watchdog is the command that looks after a child process and outlives this one: the program's own path and an
@@ -102,11 +105,10 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.Journal.Close)
-	local, closer, err := builtin.Files(o.Dir)
+	local, err := h.local(o)
 	if err != nil {
-		return nil, fmt.Errorf("the built-in tools can't work in %s: %w", o.Dir, err)
+		return nil, err
 	}
-	h.closers = append(h.closers, closer.Close)
 	h.watched = watch(o, c, seen, h.record)
 	h.loaded(c)
 	h.strays.all = map[string]stray{}
@@ -135,6 +137,18 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return h.Apply(b.servers(c))
 	})
 	return h, nil
+}
+
+func (h *Host) local(o Options) (mcp.Handler, error) {
+	if o.WithoutLocal {
+		return nil, nil
+	}
+	local, closer, err := builtin.Files(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the built-in tools can't work in %s: %w", o.Dir, err)
+	}
+	h.closers = append(h.closers, closer.Close)
+	return local, nil
 }
 
 // store is where what servers offer is kept over restarts; nil where the profile wants nothing kept. Trouble with it

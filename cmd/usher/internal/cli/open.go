@@ -62,9 +62,10 @@ func (a *app) journalDir(c *config.Config) string {
 
 // opening says what to open of a host.
 type opening struct {
-	only  func(server string) bool // nil: all servers
-	asker permission.Asker         // nil: nobody can be asked
-	stays bool                     // it lives longer than one command: servers that fail are tried again
+	only         func(server string) bool // nil: all servers
+	withoutLocal bool                     // the built-in tools aren't there
+	asker        permission.Asker         // nil: nobody can be asked
+	stays        bool                     // it lives longer than one command: servers that fail are tried again
 	// notice hears of changes of the configuration while the host is open; nil: nobody does.
 	notice func(text string)
 	// observe hears of each event; nil: nobody does.
@@ -80,7 +81,7 @@ func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *
 		return err
 	}
 	h, err := standard.Open(context.WithoutCancel(ctx), standard.Options{
-		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, Watchdog: []string{exe, watchdogArg},
+		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, WithoutLocal: o.withoutLocal, Watchdog: []string{exe, watchdogArg},
 		Command: a.command(), Notice: o.notice, Observe: o.observe, Once: !o.stays,
 	})
 	if err != nil {
