@@ -10,6 +10,8 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/approval"
+	"github.com/usher-mcp/usher/internal/flow"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/mcp"
@@ -24,10 +26,22 @@ type Options struct {
 	Local mcp.Handler
 	// Policy returns the rules in force. It is called for each decision and must be fast; nil: no rules.
 	Policy func() *permission.Policy
-	// Asker asks a person; nil: nobody can be asked.
+	// Asker asks a person; nil: nobody can be asked but by Host.Answer, from here or another process.
 	Asker permission.Asker
-	// Remember keeps the answer "always": it writes an allow rule for the tool. Nil: the answer holds for the session.
-	Remember func(permission.Target) error
+	// Questions keeps what a person is asked until it is answered or too old (F5); nil: in memory.
+	Questions QuestionStore
+	// AskWait is how long a call waits for an answer before it fails with approval_required; default 25 s, negative: not at
+	// all. AskKeep is how long the question can be answered; default 15 min.
+	AskWait, AskKeep time.Duration
+	// Remember keeps the answer "always". Nil: the answer holds for the session.
+	Remember func(permission.Grant) error
+	// Flows returns what is private, and what may carry it out, and what happens then. It is called for each call and must
+	// be fast. Nil: what is said nowhere else counts, and a flow asks.
+	Flows func() *Flows
+	// Taints keeps what servers were given and clients know; nil: in memory.
+	Taints TaintStore
+	// Mode is that of sessions that don't say; see permission.Mode.
+	Mode permission.Mode
 
 	// Command is how hints call the usher command, such as "usher --config FILE"; default "usher".
 	Command string
@@ -55,17 +69,19 @@ type Options struct {
 
 // Host holds the servers and the sessions that use them. All methods are safe for concurrent use.
 type Host struct {
-	o       Options
-	router  *router.Router
-	local   *hosted
-	servers servers
-	ctx     context.Context // the host's life
-	cancel  context.CancelFunc
-	forget  func() bool // lets go of the context that Open was given
-	listed  atomic.Pointer[listing]
-	words   atomic.Pointer[words]
-	open    sync.WaitGroup // sessions that have not ended
-	over    chan struct{}  // closed when Close is done
+	o         Options
+	router    *router.Router
+	local     *hosted
+	servers   servers
+	ctx       context.Context // the host's life
+	cancel    context.CancelFunc
+	forget    func() bool // lets go of the context that Open was given
+	listed    atomic.Pointer[listing]
+	words     atomic.Pointer[words]
+	flows     *flow.Book
+	approvals *approval.Queue
+	open      sync.WaitGroup // sessions that have not ended
+	over      chan struct{}  // closed when Close is done
 
 	mu       sync.Mutex
 	closed   bool
@@ -87,6 +103,12 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
 	h.SetWords(o.Errors, o.Language)
+	h.flows = flow.New(h.ctx, flow.Options{
+		Store: o.Taints, Now: o.Clock, Report: h.storeFailed, Inherit: func() time.Duration { return o.Flows().inherit },
+	})
+	h.approvals = approval.New(approval.Options{
+		Store: o.Questions, Elsewhere: o.Questions != nil, Clock: o.Clock, NewID: o.NewID, Wait: max(o.AskWait, 0), Keep: o.AskKeep,
+	})
 	h.servers.init(o.Store, o.Redact, h.storeFailed)
 	if err := h.openServers(); err != nil {
 		_ = h.Close()
@@ -126,6 +148,13 @@ func (o Options) withDefaults() Options {
 		o.Asker = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
 			return permission.Answer{}, permission.ErrNobody
 		})
+	}
+	if o.AskWait == 0 {
+		o.AskWait = 25 * time.Second
+	}
+	if o.Flows == nil {
+		usual := NewFlows(FlowAsk, nil, flow.DefaultInherit)
+		o.Flows = func() *Flows { return usual }
 	}
 	if o.Command == "" {
 		o.Command = "usher"
@@ -228,6 +257,10 @@ func (h *Host) Close() error {
 	}
 	h.closeServers()
 	h.open.Wait()
+	err := h.approvals.Close()
 	killpoint.At("host.closed")
-	return nil
+	return err
 }
+
+// Questions are what persons are asked about calls of this host, and of others that share Options.Questions.
+func (h *Host) Questions() *Questions { return h.approvals }

@@ -1,6 +1,7 @@
 package usher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,6 +27,13 @@ type Server struct {
 	Fallback   transport.Transport // how to reach it if it is too old for Transport; nil: not at all
 	Kind       string              // stdio, http, sse, ws or grpc, for events; stdio is a child process
 	TrustHints bool                // the user trusts what it says about its own tools
+	// Source is which part of the configuration it is from ("managed", "command-line", "local", "project", "user" or
+	// "imported"), which decides the allow rules that reach it (F3); empty: the program's own, as the user's.
+	Source string
+	// Entry is a hash of its entry, to which grants are bound (F4). It must tell no secret. Empty: the Key.
+	Entry string
+	// Credentials says that its entry carries a secret, so that what it answers isn't everybody's.
+	Credentials bool
 	// Key is the identity of the server's configuration: Apply leaves a server alone whose Key is the same, and what is
 	// remembered of it is found by it. It is stored, so it must tell no secret. Empty: the Name, so that Apply never
 	// replaces the server, and nothing is remembered over restarts.
@@ -221,6 +229,9 @@ func (s Server) lifecycle() Lifecycle {
 	return *s.Lifecycle
 }
 
+// pack is the package that the server's process runs, with its version; empty where that isn't known.
+func (s *hosted) pack() string { return "" }
+
 func (h *Host) host(s Server, shelf *catalog.Shelf) *hosted {
 	slots := h.servers.remote
 	switch {
@@ -229,6 +240,7 @@ func (h *Host) host(s Server, shelf *catalog.Shelf) *hosted {
 	case s.Kind == "stdio":
 		slots = h.servers.stdio
 	}
+	s.Entry = cmp.Or(s.Entry, s.key())
 	hs := &hosted{Server: s, shelf: shelf, owner: router.Origin{Server: s.Name, Trusted: s.TrustHints, Builtin: s.Name == ""}}
 	refresh := func() { h.show(hs) }
 	hs.up = upstream.New(h.ctx, upstream.Options{

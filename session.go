@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/flow"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
@@ -40,6 +41,8 @@ type call struct {
 	server *hosted
 	table  *router.Table // that the tool was found in
 	risk   permission.Risk
+	traits flow.Traits
+	flow   *flow.Flow // what it could carry out; nil: nothing
 
 	events []event.Data // not yet in the log; they go in together, in order
 	said   struct {     // the events of nearly every call, which lie here and not in memory of their own

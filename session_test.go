@@ -86,7 +86,7 @@ func open(t *testing.T) *world {
 			}
 			return w.answer(q)
 		}),
-		Remember: func(target permission.Target) error { w.kept = append(w.kept, target); return nil },
+		Remember: func(g permission.Grant) error { w.kept = append(w.kept, g.Target); return nil },
 	})
 	if err != nil {
 		t.Fatal(err)

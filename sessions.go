@@ -11,6 +11,7 @@ import (
 
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/flow"
 	"github.com/usher-mcp/usher/internal/killpoint"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/internal/upstream"
@@ -23,7 +24,12 @@ import (
 // SessionOptions describe one agent's session.
 type SessionOptions struct {
 	Kind   string // agent, gateway or library (the default)
-	Client string // who uses it, for the log and for questions
+	Client string // who uses it, for the log, for questions and for rules
+	// Principal is whom it acts for, such as a user's name; empty: nobody knows.
+	Principal string
+	Mode      permission.Mode // default the host's, if that isn't permission.Default
+	// AskWait is how long a call waits for an answer; default the host's, negative: not at all.
+	AskWait time.Duration
 	// CallTimeout is how long a call may stay without answer or progress; default what its server's entry says, else
 	// Lifecycle.Request, or no such limit where there is a CallLimit.
 	CallTimeout time.Duration
@@ -44,11 +50,12 @@ type Session struct {
 	id    string
 	o     SessionOptions
 	owner upstream.Owner // stands for the session where a server gives each one a connection of its own
+	flow  *flow.Session  // what it took in
 
 	mu      sync.Mutex
-	grants  map[permission.Target]string // the hash of the definition that was allowed
-	running int                          // calls under way
-	closing string                       // why it ends; empty while it goes on
+	grants  map[permission.Target]bond // what was allowed, as it was then
+	running int                        // calls under way
+	closing string                     // why it ends; empty while it goes on
 }
 
 // ErrClosed says that the host or the session has been closed.
@@ -59,7 +66,11 @@ func (h *Host) Session(o SessionOptions) (*Session, error) {
 	if o.Kind == "" {
 		o.Kind = "library"
 	}
-	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]string{}}
+	if o.Mode == permission.Default {
+		o.Mode = h.o.Mode
+	}
+	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]bond{}}
+	s.flow = h.flows.Session(o.Principal, o.Client)
 	if err := h.begin(s); err != nil {
 		return nil, err
 	}
@@ -134,6 +145,8 @@ func (s *Session) leave() {
 
 func (s *Session) ended() {
 	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: s.closing})
+	s.flow.Close()
+	_ = s.h.approvals.End(context.Background(), s.id) // if it can't be written, the session counts as ended with the process
 	killpoint.At("session.ended")
 	for _, server := range s.h.servers.all() {
 		server.up.Release(&s.owner)
@@ -200,7 +213,7 @@ func (s *Session) AllTools() []Tool {
 	var tools []Tool
 	for _, t := range s.h.router.Table().Tools() {
 		risk := policy.RiskOf(t.Target, t.Hash, t.Risk)
-		d := policy.Decide(permission.Call{Target: t.Target, Model: t.Model, Risk: risk, Builtin: t.Builtin, Granted: s.granted(t)})
+		d := s.outlook(policy, t, risk)
 		tools = append(tools, Tool{
 			Name: t.Name, Model: t.Model, Server: t.Server, Description: t.Def.Description, Risk: risk, Hash: t.Hash,
 			Definition: t.Def.Raw, InputSchema: s.schema(t), Effect: d.Effect,

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/usher-mcp/usher/fault"
@@ -30,23 +29,25 @@ const (
 	DurabilityFull    = "full"
 )
 
-// SourceUser is the Source of what the user's own file says.
-const SourceUser = "user"
-
-// Config is one file, read. It is not changed after Load or Parse returned it
-// and may then be read by many goroutines.
+// Config is one file, read. It is not changed after Load, Parse or ParseFrom
+// returned it and may then be read by many goroutines.
 type Config struct {
 	Servers     []Server // sorted by name; entries with a Problem that costs them are left out
+	Pending     []Server // of a project: what isn't trusted, and may not run; sorted by name, nothing in them is expanded
 	Permissions Permissions
+	Approvals   Approvals
+	Flows       Flows
 	Log         Log
 	Profile     Profile
 	Locale      fault.Language // of what the agent reads
 	Errors      fault.Table    // with what errors adds; not to be changed
 	Path        string         // the file, as given
 	Problems    []Problem      // in the order of the file
+	Merged                     // only LoadAll fills it
 
-	// Behind a pointer, where %+v does not follow it.
+	// Behind pointers, where %+v does not follow them.
 	secrets *secrets
+	file    *file
 }
 
 // Server is one entry of mcpServers, expanded.
@@ -61,14 +62,14 @@ type Server struct {
 	URL          string                  // unix:///path of a socket has, behind a colon, the path that is asked for
 	Headers      map[string]secret.Value // with the one that bearerToken makes
 	TLS          TLS
-	Disabled     bool               // its variables may be unexpanded then
+	Disabled     bool               // its variables may be unexpanded then, and references to the keyring are
 	StartTimeout time.Duration      // 0 is the default
 	CallTimeout  time.Duration      // 0 is the default
 	TrustHints   *bool              // nil is the default
 	Lifecycle    lifecycle.Settings // complete: the profile's numbers, those of defaults, and the entry's own
 	File         string
 	Line         int    // from 1, of the name
-	Source       string // SourceUser
+	Source       string // one of the constants
 	// Hash is "sha256:" and the hex SHA-256 of the entry before expansion, in
 	// canonical form (RFC 8785, numbers kept as written). Comments, order and
 	// white space don't count, nor does the name. It covers literal secrets, so
@@ -86,30 +87,6 @@ type TLS struct {
 	CA         string // PEM: the authorities that count, instead of the system's
 	Cert, Key  string // PEM: the client certificate and its key; both or none
 	ServerName string // what the server's certificate must name; "" is the url's host
-}
-
-// Permissions is the rules and labels of the file, in its order.
-type Permissions struct {
-	Deny, Ask, Allow []Rule
-	Risk             map[string]RiskLabel // by tool
-	// Incomplete says that something in permissions was left out, which may have
-	// been a deny. A caller should allow nothing without asking then.
-	Incomplete bool
-}
-
-// Rule is one element of deny, ask or allow. Its syntax is not checked here.
-type Rule struct {
-	Pattern string
-	File    string
-	Line    int    // from 1
-	Source  string // SourceUser
-}
-
-// RiskLabel is the user's word on the risk of one tool.
-type RiskLabel struct {
-	Risk string // read, write, network, execute or destructive
-	Hash string // of the definition that was labelled; "" can only raise the risk
-	Line int    // from 1
 }
 
 // Log says how events are kept.
@@ -132,24 +109,6 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 		return nil, err
 	}
 	return Parse(path, data, env)
-}
-
-// Parse reads data as Load reads a file. name is what messages call the file.
-func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
-	doc, err := parseDocument(name, data)
-	if err != nil {
-		return nil, err
-	}
-	if env == nil {
-		env = func(string) (string, bool) { return "", false }
-	}
-	r := newReader(doc, env)
-	if err := r.readRoot(); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(r.cfg.Servers, func(a, b Server) int { return compareStrings(a.Name, b.Name) })
-	slices.SortStableFunc(r.cfg.Problems, comparePlace)
-	return r.cfg, nil
 }
 
 // Secrets returns the values of 8 bytes or more that the file and its variables
@@ -182,7 +141,9 @@ func DefaultPath(env func(string) (string, bool)) string {
 
 func empty(path string) *Config {
 	return &Config{
-		Path: path, Log: Log{Durability: DurabilityProcess}, Profile: profileNamed(ProfileEnterprise), Locale: fault.English, secrets: &secrets{},
+		Path: path, Log: Log{Durability: DurabilityProcess}, Profile: profileNamed(ProfileEnterprise), Locale: fault.English,
+		Approvals: Approvals{Wait: DefaultWait, Keep: DefaultKeep}, Flows: Flows{Mode: FlowsAsk, Inherit: DefaultInherit},
+		secrets: &secrets{}, file: &file{said: map[string]bool{}},
 	}
 }
 

@@ -63,7 +63,7 @@ func TestParseEverything(t *testing.T) { // G1 G4 B10
 	if diff := cmp.Diff(want, cfg.Servers); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
-	rule := func(p string, line int) Rule { return Rule{p, "c.json", line, "user"} }
+	rule := func(p string, line int) Rule { return Rule{Pattern: p, File: "c.json", Line: line, Source: "user"} }
 	wantPerms := Permissions{
 		Deny: []Rule{rule("mcp.fs.write_*", 17)}, Allow: []Rule{rule("mcp.fs.*", 18), rule("mcp__Web__get", 19)},
 		Risk: map[string]RiskLabel{"mcp.fs.a": {"read", "", 20}, "mcp.fs.b": {"destructive", "sha256:1", 20}},

@@ -11,11 +11,29 @@ import (
 func (b *box) cut(f field) []change {
 	members := b.value.Value.(*hujson.Object).Members
 	i := slices.IndexFunc(members, func(m hujson.ObjectMember) bool { return m.Name.StartOffset == f.key })
-	start, end := f.key, f.value.EndOffset
-	if after := f.value.AfterExtra; i < len(members)-1 || after != nil {
+	var before *hujson.Value
+	if i > 0 {
+		before = &members[i-1].Value
+	}
+	return b.cutItem(f.key, f.value, before, i == len(members)-1)
+}
+
+// cutElement takes the i-th element out of an array.
+func (b *box) cutElement(i int) []change {
+	all := b.value.Value.(*hujson.Array).Elements
+	var before *hujson.Value
+	if i > 0 {
+		before = &all[i-1]
+	}
+	return b.cutItem(all[i].StartOffset, all[i], before, i == len(all)-1)
+}
+
+func (b *box) cutItem(start int, value hujson.Value, before *hujson.Value, last bool) []change {
+	end := value.EndOffset
+	if after := value.AfterExtra; !last || after != nil {
 		end += len(after) + 1 // its comma
-	} else if i > 0 {
-		return b.cutLast(members[i-1].Value, start, end)
+	} else if before != nil {
+		return b.cutLast(*before, start, end)
 	}
 	return b.doc.remove(start, end)
 }
@@ -66,4 +84,32 @@ func (d *document) restOfLine(at int) (next int, ok bool) {
 		}
 	}
 	return at, true
+}
+
+// cutElements takes several elements, in ascending order, out of an array. Where the last ones go and no comma is behind
+// them, the one before them loses its own.
+func (b *box) cutElements(which []int) []change {
+	all := b.value.Value.(*hujson.Array).Elements
+	var out []change
+	tail := len(which)
+	for tail > 0 && which[tail-1] == len(all)-1-(len(which)-tail) {
+		tail--
+	}
+	for _, i := range which[:tail] {
+		out = append(out, b.cutElement(i)...)
+	}
+	if tail == len(which) {
+		return out
+	}
+	first, last := which[tail], all[len(all)-1]
+	switch {
+	case last.AfterExtra != nil:
+		for _, i := range which[tail:] {
+			out = append(out, b.cutElement(i)...)
+		}
+		return out
+	case first == 0:
+		return b.doc.remove(all[0].StartOffset, last.EndOffset)
+	}
+	return append(out, b.cutLast(all[first-1], all[first].StartOffset, last.EndOffset)...)
 }

@@ -21,6 +21,8 @@ const (
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
+const msgNoObject = `expected an object; write {"mcpServers": {…}}`
+
 // document is a file as a syntax tree with the places of everything in it.
 // Offsets are into data, which has no byte order mark.
 type document struct {
@@ -37,12 +39,16 @@ type document struct {
 }
 
 func parseDocument(name string, data []byte) (*document, error) {
+	return parseWithin(name, data, maxSize)
+}
+
+func parseWithin(name string, data []byte, limit int) (*document, error) {
 	d := &document{name: name, object: &hujson.Object{}}
 	d.data, d.bom = bytes.CutPrefix(data, utf8BOM)
-	bounded := d.data[:min(len(d.data), maxSize)]
+	bounded := d.data[:min(len(d.data), limit)]
 	d.lines, d.runes = lineStarts(bounded), runeCounts(bounded)
-	if len(data) > maxSize {
-		return nil, d.broken(0, "the file is larger than 4 MiB; that can't be a config, check the path")
+	if len(data) > limit {
+		return nil, d.broken(0, fmt.Sprintf("the file is larger than %d MiB; that can't be a config, check the path", limit>>20))
 	}
 	if err := d.checkText(); err != nil {
 		return nil, err
@@ -60,7 +66,7 @@ func parseDocument(name string, data []byte) (*document, error) {
 	}
 	object, ok := root.Value.(*hujson.Object)
 	if !ok {
-		return nil, d.broken(root.StartOffset, `expected an object; write {"mcpServers": {…}}`)
+		return nil, d.broken(root.StartOffset, msgNoObject)
 	}
 	d.root, d.object = root, object
 	d.findRepeated(root, new([]step))

@@ -31,7 +31,7 @@ func AddRule(path string, list string, pattern string) (changed bool, err error)
 		return false, errors.New(why)
 	}
 	return editFile(path, func(d *document, _ bool) ([]change, error) {
-		return d.addRule(list, literal(pattern))
+		return d.addRule(list, Rule{Pattern: pattern})
 	})
 }
 
@@ -54,8 +54,9 @@ func SetRisk(path, tool, risk, hash string) error {
 	return err
 }
 
-func (d *document) addRule(list string, pattern node) ([]change, error) {
-	rule := node{kind: '[', items: []item{{value: pattern}}}
+func (d *document) addRule(list string, wanted Rule) ([]change, error) {
+	content := ruleNode(wanted)
+	rule := node{kind: '[', items: []item{{value: content}}}
 	permissions, missing, err := d.permissions(list, rule)
 	if err != nil || missing != nil {
 		return missing, err
@@ -71,11 +72,11 @@ func (d *document) addRule(list string, pattern node) ([]change, error) {
 		return nil, &p
 	}
 	for _, e := range array.Elements {
-		if e.Value.Kind() == '"' && literal(textOf(e)).text == pattern.text {
+		if isRule(e, wanted) {
 			return nil, nil
 		}
 	}
-	return permissions.inner(f).insert(item{value: pattern}), nil
+	return permissions.inner(f).insert(item{value: content}), nil
 }
 
 func (d *document) setRisk(tool string, risk, hash node) ([]change, error) {

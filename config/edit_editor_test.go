@@ -18,7 +18,7 @@ func TestEditorSavesMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return d.addRule("deny", literal("mcp.a.*"))
+		return d.addRule("deny", Rule{Pattern: "mcp.a.*"})
 	})
 	if err != nil || !changed {
 		t.Fatal(changed, err)
@@ -44,7 +44,7 @@ func TestEditorInTheWay(t *testing.T) {
 					t.Fatal("the file can't be changed")
 				}
 			}
-			return d.addRule("allow", literal("mcp.a.*"))
+			return d.addRule("allow", Rule{Pattern: "mcp.a.*"})
 		})
 		if !errors.Is(err, errChanged) {
 			t.Errorf("%s: %v", what, err)

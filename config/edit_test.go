@@ -204,7 +204,7 @@ func FuzzEdit(f *testing.F) {
 		if badPattern(pattern) != "" {
 			return
 		}
-		plan := func(d *document, _ bool) ([]change, error) { return d.addRule("allow", literal(pattern)) }
+		plan := func(d *document, _ bool) ([]change, error) { return d.addRule("allow", Rule{Pattern: pattern}) }
 		out, err := edited("c", in, plan)
 		if err == nil && out != nil && !contains(string(out), string(in)) {
 			t.Errorf("bytes of\n%q\nare lost in\n%q", in, out)

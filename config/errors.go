@@ -20,6 +20,7 @@ func (r *reader) readLocale(f field) {
 		return
 	}
 	r.cfg.Locale = l
+	r.cfg.file.said["locale"] = true
 }
 
 var errorFields = []string{"codes", "statuses", "texts"}
@@ -28,6 +29,7 @@ var errorFields = []string{"codes", "statuses", "texts"}
 func (r *reader) readErrors(f field) {
 	members, _ := r.members(f, `{"codes": {"-32050": "auth"}}`)
 	t := &r.cfg.Errors
+	r.cfg.file.said["errors"] = true
 	for _, m := range members {
 		switch m.name {
 		case "codes":

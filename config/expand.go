@@ -9,7 +9,8 @@ import (
 // secret in them.
 type expander struct {
 	*reader
-	lenient bool // a variable that is not set stays as it is
+	lenient bool // a variable that is not set stays as it is, and so does all that is in the keyring
+	raw     bool // nothing is expanded
 }
 
 // expanded is a value after expansion.
@@ -18,8 +19,9 @@ type expanded struct {
 	plain   []string // values of variables such as HOME in it
 	missing []string // names of variables that are not set
 	foreign bool     // has ${env:…} or ${input:…}
-	secrets []string // from variables under secret-looking names
+	secrets []string // from variables under secret-looking names, and from the keyring
 	others  []string // from other variables and from defaults
+	keyring []string // what is wrong with references to the keyring
 }
 
 // text returns the expanded text of a string, or reports.
@@ -34,7 +36,17 @@ func (e *expander) text(f field) (string, bool) {
 // expand expands s, the text of f. What came from variables is secret if
 // secretPlace is set or the variable's name looks secret.
 func (e *expander) expand(f field, s string, secretPlace bool) (string, bool) {
-	x := expand(s, e.env)
+	if e.raw {
+		if secretPlace {
+			e.cfg.secrets.add(s)
+		}
+		return s, true
+	}
+	x := expandWith(s, e.env, e.lookUp)
+	e.cfg.secrets.add(x.secrets...)
+	for _, why := range x.keyring {
+		e.bad(f, why)
+	}
 	if x.foreign {
 		e.bad(f, "${env:…} and ${input:…} are no variables here and stay as they are; write ${NAME}")
 	}
@@ -45,7 +57,9 @@ func (e *expander) expand(f field, s string, secretPlace bool) (string, bool) {
 		}
 		return "", false
 	}
-	e.cfg.secrets.add(x.secrets...)
+	if len(x.keyring) > 0 {
+		return "", false
+	}
 	if secretPlace {
 		e.cfg.secrets.add(x.others...)
 		if !slices.Contains(x.plain, x.text) {
@@ -55,7 +69,13 @@ func (e *expander) expand(f field, s string, secretPlace bool) (string, bool) {
 	return x.text, true
 }
 
+// expand leaves references to the keyring as they are.
 func expand(s string, env func(string) (string, bool)) expanded {
+	return expandWith(s, env, func(string) (string, string, bool) { return "", "", false })
+}
+
+// expandWith takes what looks a name of the keyring up: its value, or what is wrong; use says whether either counts.
+func expandWith(s string, env func(string) (string, bool), lookUp func(name string) (value, wrong string, use bool)) expanded {
 	var x expanded
 	var out strings.Builder
 	after := len(s) - 1 - strings.LastIndexByte(s, '}') // no reference ends in there
@@ -70,6 +90,11 @@ func expand(s string, env func(string) (string, bool)) expanded {
 			continue
 		}
 		out.WriteString(s[:i])
+		if raw, name, ok := parseKeyring(s[i:]); ok {
+			out.WriteString(x.secret(raw, name, lookUp))
+			s = s[i+len(raw):]
+			continue
+		}
 		ref, ok := parseReference(s[i:])
 		if !ok {
 			x.foreign = x.foreign || isForeignReference(s[i:])

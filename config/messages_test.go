@@ -120,7 +120,7 @@ func TestMessagesForFile(t *testing.T) { // G1
 			`1: inputs: ignored: ${input:…} is not supported; use ${NAME} and set the variable`}},
 		{"permissions", `{"permissions": {"deny": "x", "ask": [1, ""], "alow": [], "risk": {"a": "bad", "b": {}, "c": 1, "d": {"risk": "read", "hsh": "x"}}}}`, "", []string{
 			`1: permissions.deny: expected a list of strings; write ["…"]`,
-			`1: permissions.ask[0]: expected a string; write "…"`,
+			`1: permissions.ask[0]: expected a rule; write "mcp.fs.*" or {"rule": "mcp.fs.*", "when": "…"}`,
 			`1: permissions.ask[1]: an empty rule matches nothing; write one such as "mcp.fs.*" or remove it`,
 			`1: permissions.alow: unknown field, did you mean "allow"? It is ignored`,
 			`1: permissions.risk.a: expected one of read, write, network, execute, destructive`,

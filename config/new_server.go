@@ -83,7 +83,7 @@ func (d *document) checkAdded(name string, changes []change) error {
 	if err != nil {
 		return err
 	}
-	r := newReader(after, func(string) (string, bool) { return "", false })
+	r := newReader(after, From{})
 	r.lenient = true
 	if err := r.readRoot(); err != nil {
 		return err

@@ -10,52 +10,90 @@ import (
 )
 
 var (
-	permissionFields = []string{"deny", "ask", "allow", "risk"}
+	permissionFields = []string{"deny", "ask", "allow", "risk", "mode", "modes", "grants"}
 	ruleLists        = permissionFields[:3]
 	riskFields       = []string{"risk", "hash"}
 	risks            = []string{"read", "write", "network", "execute", "destructive"}
+	modes            = []string{ModeDefault, ModeAcceptReads, ModePlan, ModeDontAsk, ModeBypass}
 )
 
 const maxPattern = 1024
 
-// readPermissions marks the permissions incomplete with every Problem in them.
+// readPermissions marks the permissions incomplete with every Problem in them, but for those by which nothing is lost that
+// would forbid.
 func (r *reader) readPermissions(f field) {
-	before := len(r.cfg.Problems)
+	before, harmless := len(r.cfg.Problems), r.harmless
 	members, _ := r.members(f, `{"allow": ["…"]}`)
-	p := &r.cfg.Permissions
-	for _, f := range members {
-		switch f.name {
-		case "deny":
-			p.Deny = r.rules(f)
-		case "ask":
-			p.Ask = r.rules(f)
-		case "allow":
-			p.Allow = r.rules(f)
-		case "risk":
-			p.Risk = r.riskLabels(f)
-		default:
-			r.report(f.key, f.path, unknown(f.name, permissionFields))
-		}
+	for _, f := range r.permittedPermissions(members) {
+		r.readPermission(f)
 	}
-	p.Incomplete = len(r.cfg.Problems) > before
+	if len(r.cfg.Problems)-before > r.harmless-harmless {
+		r.cfg.Permissions.Incomplete = true
+	}
 }
 
-func (r *reader) rules(f field) []Rule {
-	elements, _ := r.elements(f)
-	var out []Rule
-	for _, e := range elements {
-		s, ok := r.text(e)
-		if !ok {
-			continue
+func (r *reader) readPermission(f field) {
+	p := &r.cfg.Permissions
+	switch f.name {
+	case "deny":
+		p.Deny = r.rules(f)
+	case "ask":
+		p.Ask = r.rules(f)
+	case "allow":
+		p.Allow = r.rules(f)
+	case "risk":
+		p.Risk = r.riskLabels(f)
+	case "mode":
+		if s, ok := r.mode(f); ok {
+			p.Mode, r.cfg.file.said["permissions.mode"] = s, true
 		}
-		if why := badPattern(s); why != "" {
-			r.bad(e, why)
-			continue
-		}
-		line, _ := r.doc.place(e.key)
-		out = append(out, Rule{Pattern: s, File: r.doc.name, Line: line, Source: SourceUser})
+	case "modes":
+		p.Modes = r.modes(f)
+	case "grants":
+		before := len(r.cfg.Problems)
+		p.Grants = r.grants(f)
+		r.harmless += len(r.cfg.Problems) - before
+	default:
+		r.report(f.key, f.path, unknownPermission(f.name))
 	}
-	return out
+}
+
+func unknownPermission(name string) string {
+	switch name {
+	case "defaultMode", "default_mode":
+		return instead("mode")
+	case "disableBypassPermissionsMode":
+		return `not read here; write "modes": ["default", …] into the administrator's file`
+	}
+	return unknown(name, permissionFields)
+}
+
+func (r *reader) mode(f field) (string, bool) {
+	s := textOf(f.value)
+	if f.value.Value.Kind() == '"' && slices.Contains(modes, s) {
+		return s, true
+	}
+	why := `expected "` + strings.Join(modes[:len(modes)-1], `", "`) + `" or "` + modes[len(modes)-1] + `"`
+	if near := nearest(s, modes); f.value.Value.Kind() == '"' && near != "" {
+		why = `unknown mode, did you mean "` + near + `"?`
+	}
+	r.bad(f, why)
+	return "", false
+}
+
+// modes never is nil: what can't be read must not open all of them.
+func (r *reader) modes(f field) []string {
+	all := []string{}
+	elements, _ := r.elements(f)
+	for _, e := range elements {
+		if s, ok := r.mode(e); ok && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return []string{ModeDefault}
+	}
+	return all
 }
 
 // badPattern says what keeps a rule from being stored at all, or "".

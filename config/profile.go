@@ -56,14 +56,25 @@ func (r *reader) readBase(fields []field) {
 		}
 		return fields[i], true
 	}
-	if f, ok := at("profile"); ok {
+	inherited := false
+	if b := r.from.Base; b != nil && b.file != nil {
+		r.cfg.Profile = b.Profile
+		r.base, r.preset = b.file.base, b.file.preset
+		inherited = true
+	}
+	f, ok := at("profile")
+	if ok {
 		r.readProfile(f)
 	}
-	r.base = presetOf(r.cfg.Profile.Name)
-	r.preset = complete(r.base)
+	if ok || !inherited {
+		r.base = presetOf(r.cfg.Profile.Name)
+		r.preset = complete(r.base)
+	}
 	if f, ok := at("defaults"); ok {
 		r.readDefaults(f)
+		r.cfg.file.said["defaults"] = true
 	}
+	r.cfg.file.base, r.cfg.file.preset = r.base, r.preset
 }
 
 // complete fills in what a preset has turned off, for an entry that turns it on.
@@ -85,6 +96,7 @@ func (r *reader) readProfile(f field) {
 		return
 	}
 	r.cfg.Profile = profileNamed(textOf(f.value))
+	r.cfg.file.said["profile"] = true
 }
 
 // readDefaults leaves out what can't be used.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,19 +12,30 @@ import (
 
 // reader turns a document into a Config.
 type reader struct {
-	doc *document
-	env func(string) (string, bool)
-	cfg *Config
+	doc  *document
+	env  func(string) (string, bool)
+	from From
+	cfg  *Config
 	// names holds the line of each server's name, taken also by a broken entry.
 	names map[string]int
 	// base is what a server's entry starts from: the profile's preset and defaults.
 	base, preset lifecycle.Settings
 	// lenient entries may lack variables.
 	lenient bool
+	// folder is the one under projects that is read. Empty for all other sources.
+	folder string
+	// harmless counts those of cfg.Problems by which nothing is lost that would forbid.
+	harmless int
+	// kept is what the keyring has answered.
+	kept map[string]kept
 }
 
-func newReader(doc *document, env func(string) (string, bool)) *reader {
-	return &reader{doc: doc, env: env, cfg: empty(doc.name), names: make(map[string]int)}
+func newReader(doc *document, from From) *reader {
+	if from.Env == nil {
+		from.Env = func(string) (string, bool) { return "", false }
+	}
+	from.Source = cmp.Or(from.Source, SourceUser)
+	return &reader{doc: doc, env: from.Env, from: from, cfg: empty(doc.name), names: make(map[string]int), kept: make(map[string]kept)}
 }
 
 // field is a value and its path, for messages.
@@ -95,70 +107,6 @@ func (r *reader) flag(f field) (value, ok bool) {
 	}
 	r.bad(f, "expected true or false")
 	return false, false
-}
-
-var rootFields = []string{"mcpServers", "servers", "defaults", "profile", "permissions", "log", "locale", "errors", "$schema"}
-
-func (r *reader) readRoot() error {
-	if err := r.doc.repeatedOutsideServers(); err != nil {
-		return err
-	}
-	fields := fieldsOf(r.doc.object, "")
-	r.readBase(fields)
-	for _, f := range fields {
-		switch f.name {
-		case "mcpServers", "servers":
-			r.readServers(f)
-		case "permissions":
-			r.readPermissions(f)
-		case "log":
-			r.readLog(f)
-		case "locale":
-			r.readLocale(f)
-		case "errors":
-			r.readErrors(f)
-		case "$schema", "defaults", "profile":
-		default:
-			r.report(f.key, f.path, unknownRoot(f.name))
-		}
-	}
-	return nil
-}
-
-func unknownRoot(name string) string {
-	switch name {
-	case "mcp_servers", "context_servers", "mcp", "extensions":
-		return `not read here; put the servers into "mcpServers"`
-	case "language", "lang":
-		return instead("locale")
-	case "default", "serverDefaults":
-		return instead("defaults")
-	case "inputs":
-		return "ignored: ${input:…} is not supported; use ${NAME} and set the variable"
-	}
-	return unknown(name, rootFields)
-}
-
-func (r *reader) readLog(f field) {
-	members, _ := r.members(f, `{"durability": "process"}`)
-	for _, f := range members {
-		switch f.name {
-		case "durability":
-			s, ok := r.text(f)
-			if ok && s != DurabilityProcess && s != DurabilityFull {
-				r.bad(f, `expected "process" or "full"`)
-			} else if ok {
-				r.cfg.Log.Durability = s
-			}
-		case "dir":
-			e := &expander{reader: r}
-			if s, ok := e.text(f); ok {
-				r.cfg.Log.Dir = r.home(s)
-			}
-		default:
-			r.report(f.key, f.path, unknown(f.name, []string{"durability", "dir"}))
-		}
-	}
 }
 
 // unknown says that a field is not known, and which one may be meant.

@@ -51,7 +51,11 @@ const msgRepeated = "this name is here twice; keep one of them"
 // the file as a whole says: any but one of a server's name or inside its entry.
 func (d *document) repeatedOutsideServers() error {
 	for _, r := range d.repeated {
-		if len(r.path) < 2 || !isServersKey(r.path[0].name) {
+		path := r.path
+		if len(path) > 2 && path[0].name == "projects" {
+			path = path[2:] // a list of servers is there, too
+		}
+		if len(path) < 2 || !isServersKey(path[0].name) {
 			p := d.problem(r.offset, r.field(), msgRepeated)
 			return &p
 		}

@@ -71,13 +71,16 @@ func (r *reader) readServer(f field, line int) {
 	e := &entry{expander: expander{reader: r}, at: f, has: make(map[string]field)}
 	e.server.Lifecycle = r.base
 	e.tuner = &tuner{reader: r, set: &e.server.Lifecycle, preset: r.preset}
-	e.server.Name, e.server.File, e.server.Line, e.server.Source = f.name, r.doc.name, line, SourceUser
+	e.server.Name, e.server.File, e.server.Line, e.server.Source = f.name, r.doc.name, line, r.from.Source
 	for _, again := range r.doc.repeatedIn(f.value.StartOffset, f.value.EndOffset) {
 		e.fail(again.offset, again.field(), msgRepeated)
 	}
 	for _, m := range members {
 		e.has[m.name] = m
 	}
+	var canonical bool
+	e.server.Hash, canonical = hashOf(f.value)
+	e.readTrust(canonical)
 	e.readDisabled()
 	for _, m := range members {
 		if e.has[m.name].key == m.key {
@@ -89,11 +92,16 @@ func (r *reader) readServer(f field, line int) {
 	if e.broken {
 		return
 	}
-	if e.server.Hash, ok = hashOf(f.value); !ok {
+	if !canonical {
 		e.fail(f.key, f.path, `a \u escape in this entry is no character; correct it`)
 		return
 	}
+	e.settle()
 	e.server.Key = keyOf(&e.server)
+	if e.raw {
+		r.cfg.Pending = append(r.cfg.Pending, e.server)
+		return
+	}
 	r.cfg.Servers = append(r.cfg.Servers, e.server)
 }
 
@@ -121,7 +129,7 @@ func (e *entry) readDisabled() {
 		v, ok := e.flag(f)
 		e.server.Disabled = keep(e, !v, ok) || e.server.Disabled
 	}
-	e.lenient = e.server.Disabled || e.reader.lenient
+	e.lenient = e.server.Disabled || e.reader.lenient || e.raw
 }
 
 func (e *entry) readField(f field) {
@@ -137,7 +145,7 @@ func (e *entry) readField(f field) {
 		s.Env = e.values(f, badEnv)
 	case "cwd":
 		v, ok := e.text(f)
-		s.Dir = e.home(keep(e, v, ok))
+		s.Dir = keep(e, v, ok)
 	case "url":
 		e.readURL(f)
 	case "headers":
@@ -150,9 +158,7 @@ func (e *entry) readField(f field) {
 	case "timeout":
 		e.readTimeout(f)
 	case "trustHints":
-		v, ok := e.flag(f)
-		v = keep(e, v, ok)
-		s.TrustHints = &v
+		e.readTrustHints(f)
 	case "disabled", "enabled":
 	default:
 		if e.tuner.read(f) {

@@ -174,8 +174,10 @@ func unknownTLS(name string) string {
 // path is a file. One that isn't absolute lies beside the configuration.
 func (e *entry) path(f field) string {
 	s, ok := e.text(f)
-	s = e.home(keep(e, s, ok))
-	if s == "" || filepath.IsAbs(s) {
+	if s = keep(e, s, ok); e.raw {
+		return s
+	}
+	if s = e.home(s); s == "" || filepath.IsAbs(s) {
 		return s
 	}
 	return filepath.Join(filepath.Dir(e.doc.name), s)

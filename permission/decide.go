@@ -29,52 +29,29 @@ type Label struct {
 type Policy struct {
 	Deny, Ask, Allow []Rule
 	Labels           map[string]Label // by canonical name
+	Grants           []Grant
+	Modes            []Mode // those that may be used; empty: all
 
-	// Which rules reach a tool never changes for a Policy, and looking through hundreds costs more than a call.
-	memo     sync.Map // bearer → *matched
+	// Real returns the path that a path leads to once its symbolic links are followed, or "" where it can't tell. It
+	// is called for values that rules with arguments look at; it must be safe for concurrent use. Nil: links aren't
+	// followed, and Decide touches no files.
+	Real func(path string) string
+
+	once     sync.Once
+	read     lists
+	memo     sync.Map // bearer → *candidates
 	memoSize atomic.Int64
-}
-
-// maxMemo bounds the memo, since tool names come from servers that may make up new ones for ever.
-const maxMemo = 100_000
-
-// matched holds the first rule of each list that reaches a tool.
-type matched struct{ deny, ask, allow *Rule }
-
-func (p *Policy) match(t Target, model string) *matched {
-	key := bearer{t, model}
-	if m, ok := p.memo.Load(key); ok {
-		return m.(*matched)
-	}
-	forbids := func(r Rule, t Target) bool { return r.Reaches(t) || model != "" && glob(r.Pattern, model) }
-	m := &matched{deny: first(p.Deny, t, forbids), ask: first(p.Ask, t, forbids), allow: first(p.Allow, t, Rule.matches)}
-	if p.memoSize.Add(1) <= maxMemo {
-		p.memo.Store(key, m)
-	}
-	return m
-}
-
-// bearer is all that rules can name.
-type bearer struct {
-	Target
-	model string
-}
-
-// Call is what is decided about.
-type Call struct {
-	Target
-	Model   string // its name toward models, which deny and ask rules may use, too
-	Risk    Risk
-	Builtin bool // on the list of built-in tools whose reads are nobody's business to be asked about
-	Granted bool // a person allowed the tool for this session, as it is defined now
 }
 
 // Decision says what is to happen and why.
 type Decision struct {
 	Effect      Effect
-	Actor       string // rule, default or user: the actor field of permission.resolved
-	SourcedFrom string // default, rule:<scope>, builtin, session_allow
-	Rule        *Rule  // the rule that decided, if one did
+	Actor       string // rule, policy, default or user: the actor field of permission.resolved
+	SourcedFrom string // default, rule:<scope>, builtin, session_allow, always_allow, mode
+	Rule        *Rule  // the rule that decided, or that would have asked
+	Grant       *Grant // the grant that decided
+	Why         string // a sentence that doesn't name the rule
+	Stale       string // why a grant for this tool no longer counts, where that is why it asks
 }
 
 // RiskOf returns the risk that counts: the user's label where there is one for this definition, else assessed.
@@ -88,41 +65,31 @@ func (p *Policy) RiskOf(t Target, hash string, assessed Risk) Risk {
 
 // Decide decides one call. It takes no time but the CPU's, and asks nobody.
 func (p *Policy) Decide(c Call) Decision {
-	m := p.match(c.Target, c.Model)
-	if m.deny != nil {
-		return byRule(Deny, m.deny)
+	if m := p.candidates(&c); m.simple {
+		return p.settle(&c, m.found())
 	}
-	if c.Risk >= Destructive || c.Risk == 0 {
-		return Decision{Effect: Ask, Actor: "default", SourcedFrom: "default"}
-	}
-	switch {
-	case c.Granted && (m.ask != nil || m.allow == nil):
-		return Decision{Effect: Allow, Actor: "user", SourcedFrom: "session_allow"}
-	case m.ask != nil:
-		return byRule(Ask, m.ask)
-	case m.allow != nil:
-		return byRule(Allow, m.allow)
-	case c.Builtin && c.Risk == Read:
-		return Decision{Effect: Allow, Actor: "default", SourcedFrom: "builtin"}
-	case c.Risk == Read:
-		return Decision{Effect: Allow, Actor: "default", SourcedFrom: "default"}
-	}
-	return Decision{Effect: Ask, Actor: "default", SourcedFrom: "default"}
+	return p.decideByArguments(c)
 }
 
-func byRule(e Effect, r *Rule) Decision {
-	return Decision{Effect: e, Actor: "rule", SourcedFrom: "rule:" + r.Scope, Rule: r}
-}
-
-func first(rules []Rule, t Target, match func(Rule, Target) bool) *Rule {
-	for i := range rules {
-		if match(rules[i], t) {
-			return &rules[i]
-		}
+// decideByArguments is a function of its own since its copy of the call has to be on the heap.
+func (p *Policy) decideByArguments(c Call) Decision {
+	m := p.candidates(&c)
+	f := found{deny: p.first(m.deny, &c, wide)}
+	if f.deny.rule == nil {
+		f.ask = p.first(m.ask, &c, wide)
 	}
-	return nil
+	if f.deny.rule == nil && f.ask.rule == nil {
+		f.allow = p.first(m.allow, &c, narrow)
+	}
+	return p.settle(&c, f)
 }
 
-// Denied reports whether a deny rule reaches the tool, under its own name or the one toward models; such a tool is
-// hidden from the model.
-func (p *Policy) Denied(t Target, model string) bool { return p.match(t, model).deny != nil }
+// Outlook decides as Decide does for a call whose arguments aren't known yet: rules with arguments or a condition are
+// left out. It is for listing tools.
+func (p *Policy) Outlook(c Call) Decision { return p.settle(&c, p.candidates(&c).found()) }
+
+// Denied reports whether a deny rule reaches the tool whatever its arguments are, under its own name or the one toward
+// models; such a tool is hidden from the model.
+func (p *Policy) Denied(t Target, model string) bool {
+	return p.candidates(&Call{Target: t, Model: model}).found().deny.rule != nil
+}

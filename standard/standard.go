@@ -257,7 +257,7 @@ func (h *Host) record(d ...event.Data) {
 }
 
 // remember writes an allow rule for a tool into the user's file.
-func (h *Host) remember(t permission.Target) error {
+func (h *Host) remember(t permission.Grant) error {
 	_, err := config.AddRule(h.ConfigPath, "allow", t.Canonical())
 	return err
 }

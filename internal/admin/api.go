@@ -15,6 +15,7 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/ancestry"
 	"github.com/usher-mcp/usher/internal/socket"
 )
 
@@ -51,6 +52,10 @@ var ErrRunning = errors.New("another usher serves this data folder")
 type Options struct {
 	Host    Host
 	DataDir string
+	// Approvals are the questions that a person is to answer. Nil: the API has none.
+	Approvals Approver
+	// Guard says who may answer them. Its zero value keeps out only whom nobody can see.
+	Guard ancestry.Guard
 	// Notice is told, in a sentence, that somebody was refused. Nil: nobody is told.
 	Notice func(text string)
 
@@ -108,11 +113,12 @@ func Open(o Options) (*API, error) {
 func serve(o Options, l net.Listener) *API {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &API{cancel: cancel, http: &http.Server{
-		Handler:           (&handler{o.Host}).mux(),
+		Handler:           (&handler{host: o.Host, approver: o.Approvals, guard: o.Guard, notice: o.Notice}).mux(),
 		ReadHeaderTimeout: o.limits.header, ReadTimeout: o.limits.body, WriteTimeout: o.limits.write, IdleTimeout: o.limits.idle,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       log.New(io.Discard, "", 0), // all it knows is that some client broke off
 		BaseContext:    func(net.Listener) context.Context { return ctx },
+		ConnContext:    withGuest,
 	}}
 	s.served.Go(func() { _ = s.http.Serve(l) })
 	return s

@@ -26,7 +26,7 @@ var ErrNoDaemon = errors.New("usher isn't running")
 
 const (
 	glance    = 5 * time.Second // for a Status
-	maxAnswer = 8 << 20         // bytes
+	maxAnswer = 32 << 20        // bytes: the arguments of a call are at most 16 MiB, and a third longer on the way
 )
 
 // Client talks to the usher that serves a data folder. It is safe for concurrent use.
@@ -82,7 +82,7 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
 	s := new(Status)
-	return s, c.do(ctx, http.MethodGet, "", nil, s)
+	return s, c.do(ctx, http.MethodGet, pathServers, nil, s)
 }
 
 // Restart ends a server and starts it anew, and returns when it is up.
@@ -115,12 +115,12 @@ func (c *Client) change(ctx context.Context, verb string, r request) error {
 	if err != nil {
 		return fault.New(fault.InvalidParams, "the entry is no JSON: %v", err)
 	}
-	return c.do(ctx, http.MethodPost, "/"+verb, body, nil)
+	return c.do(ctx, http.MethodPost, pathServers+"/"+verb, body, nil)
 }
 
 // do is one exchange. The error is what the API answered (Failure.Err), ctx's, ErrNoDaemon or a *SocketError.
 func (c *Client) do(ctx context.Context, method, path string, body []byte, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://usher"+pathServers+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://usher"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/usher-mcp/usher/internal/ancestry"
 	"github.com/usher-mcp/usher/internal/socket"
 )
 
@@ -41,7 +42,7 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		uid, err := socket.PeerUID(c)
 		if err == nil && uid == os.Geteuid() {
-			return &guest{Conn: c, leave: sync.OnceFunc(func() { <-g.slots })}, nil
+			return newGuest(c, sync.OnceFunc(func() { <-g.slots })), nil
 		}
 		_ = c.Close()
 		if err == nil { // else it is gone, and nobody knows who it was
@@ -56,7 +57,17 @@ func (g *gate) Close() error { return g.close() }
 // guest is a connection that has a slot.
 type guest struct {
 	net.Conn
-	leave func()
+	process ancestry.Process // that connected; zero: it can't be told
+	leave   func()
+}
+
+// newGuest looks at who connected at once, before the id of that process can easily be another one's.
+func newGuest(c net.Conn, leave func()) *guest {
+	g := &guest{Conn: c, leave: leave}
+	if pid, err := socket.PeerPID(c); err == nil {
+		g.process, _ = ancestry.Of(pid)
+	}
+	return g
 }
 
 func (g *guest) Close() error {

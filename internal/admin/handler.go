@@ -12,6 +12,7 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/ancestry"
 )
 
 const pathServers = "/v1/servers"
@@ -23,7 +24,12 @@ type request struct {
 }
 
 // handler asks the host; it keeps nothing.
-type handler struct{ host Host }
+type handler struct {
+	host     Host
+	approver Approver // nil: there are no questions
+	guard    ancestry.Guard
+	notice   func(text string) // nil: nobody is told
+}
 
 func (h *handler) mux() http.Handler {
 	m := http.NewServeMux()
@@ -37,6 +43,7 @@ func (h *handler) mux() http.Handler {
 	} {
 		m.HandleFunc("POST "+pathServers+"/"+verb, change(do, verb == "add"))
 	}
+	h.approvals(m)
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fault.New(fault.NotFound, "usher %s has nothing at %s %s", usher.Version, r.Method, r.URL.Path))
 	})
@@ -58,7 +65,7 @@ func (h *handler) status(w http.ResponseWriter, _ *http.Request) {
 // change reads what is to change and does it.
 func change(do func(context.Context, request) error, wantsEntry bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
-		r, err := read(w, req)
+		r, err := read[request](w, req)
 		switch {
 		case err != nil:
 		case r.Name == "":
@@ -77,7 +84,7 @@ func change(do func(context.Context, request) error, wantsEntry bool) http.Handl
 }
 
 // read is strict: a request that is understood in part would be done in part.
-func read(w http.ResponseWriter, req *http.Request) (r request, err error) {
+func read[T any](w http.ResponseWriter, req *http.Request) (r T, err error) {
 	err = jsonv2.UnmarshalRead(http.MaxBytesReader(w, req.Body, maxBody), &r, jsonv2.RejectUnknownMembers(true))
 	if err == nil {
 		return r, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/sandbox"
 )
 
 const asStranger = "ADMIN_TEST_STRANGER"
@@ -20,6 +21,12 @@ const asStranger = "ADMIN_TEST_STRANGER"
 func TestMain(m *testing.M) {
 	if path := os.Getenv(asStranger); path != "" {
 		stranger(path)
+	}
+	if len(os.Args) > 1 && os.Args[1] == watchdogArg {
+		os.Exit(sandbox.Watchdog(os.Args[2:]))
+	}
+	if dir := os.Getenv(asDecider); dir != "" {
+		decide(dir)
 	}
 	goleak.VerifyTestMain(m)
 }

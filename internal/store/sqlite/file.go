@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"strconv"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -51,11 +52,11 @@ func create(path string) error {
 
 // pool opens the file when it is first used. One connection is enough, and the file is only in the way of others while
 // it writes.
-func pool(path string) (*sql.DB, error) {
+func pool(path string, k kind) (*sql.DB, error) {
 	settings := url.Values{
-		"_busy_timeout": {"2000"}, // before all else: the mode may have to wait for another process
+		"_busy_timeout": {strconv.FormatInt(k.busy.Milliseconds(), 10)}, // before all else: the mode may have to wait for another process
 		"_journal_mode": {"WAL"},
-		"_synchronous":  {"NORMAL"},
+		"_synchronous":  {k.synchronous},
 		"_txlock":       {"immediate"},
 		"_defensive":    {"1"},
 		"_dqs":          {"0"},
@@ -92,7 +93,7 @@ func busy(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// setAside renames the file and what SQLite keeps beside it, in place of one that was set aside before. Other processes
+// setAside renames the file and what SQLite keeps beside it, in place of one that has that name. Other processes
 // go on with the file under its new name until they end.
 func setAside(path, suffix string) error {
 	for _, part := range []string{"-wal", "-shm", ""} { // last, what makes the others of use

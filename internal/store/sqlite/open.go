@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,12 +14,6 @@ import (
 
 	"github.com/pressly/goose/v3"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// schema is the number of the last migration. A file whose user_version it is needs no look at its migrations.
-const schema = 1
 
 // lockTime bounds how long Open waits for another process that makes or replaces the file.
 const lockTime = 5 * time.Second
@@ -35,6 +28,7 @@ type Options struct {
 // DB is an open file. All methods are safe for concurrent use.
 type DB struct {
 	path string
+	kind kind
 	o    Options
 	now  atomic.Pointer[handle]
 
@@ -56,6 +50,10 @@ type handle struct {
 // newer than this program, is renamed to path.damaged or path.newer. It fails where no file can be written, and then
 // says what to do; Usher works without one.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	return open(ctx, path, cacheKind(), o)
+}
+
+func open(ctx context.Context, path string, k kind, o Options) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -63,7 +61,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
-	d := &DB{path: path, o: o, keepBytes: keepBytes}
+	d := &DB{path: path, kind: k, o: o, keepBytes: keepBytes}
 	h, err := d.ready(ctx)
 	if damaged(err) || busy(err) || errors.Is(err, errOld) || errors.Is(err, errNewer) || errors.Is(err, fs.ErrNotExist) {
 		h, err = d.make(ctx, nil)
@@ -92,12 +90,12 @@ func (d *DB) ready(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return look(ctx, d.path, info)
+	return d.look(ctx, info)
 }
 
 // look opens the file and compares its version.
-func look(ctx context.Context, path string, info os.FileInfo) (*handle, error) {
-	db, err := pool(path)
+func (d *DB) look(ctx context.Context, info os.FileInfo) (*handle, error) {
+	db, err := pool(d.path, d.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +103,9 @@ func look(ctx context.Context, path string, info os.FileInfo) (*handle, error) {
 	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	switch {
 	case err != nil:
-	case version > schema:
+	case version > d.kind.schema:
 		err = errNewer
-	case version < schema:
+	case version < d.kind.schema:
 		err = errOld
 	default:
 		return &handle{db: db, info: info}, nil
@@ -136,7 +134,7 @@ func (d *DB) make(ctx context.Context, bad *handle) (*handle, error) {
 	}
 	h, err := d.current(ctx)
 	suffix := ".damaged"
-	if errors.Is(err, errNewer) {
+	if errors.Is(err, errNewer) && d.kind.throwAway {
 		suffix = ".newer"
 	} else if !damaged(err) {
 		return h, err
@@ -156,24 +154,24 @@ func (d *DB) current(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := look(ctx, d.path, info)
+	h, err := d.look(ctx, info)
 	if !errors.Is(err, errOld) {
 		return h, err
 	}
-	if err := migrate(ctx, d.path); err != nil {
+	if err := d.migrate(ctx); err != nil {
 		return nil, err
 	}
-	return look(ctx, d.path, info)
+	return d.look(ctx, info)
 }
 
 // migrate runs what hasn't run yet. The number is set last: a process that is killed before leaves that to the next.
-func migrate(ctx context.Context, path string) error {
-	db, err := pool(path)
+func (d *DB) migrate(ctx context.Context) error {
+	db, err := pool(d.path, d.kind)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	files, err := fs.Sub(migrations, "migrations")
+	files, err := fs.Sub(d.kind.files, d.kind.folder)
 	if err != nil {
 		return err
 	}
@@ -184,20 +182,20 @@ func migrate(ctx context.Context, path string) error {
 	if _, err := p.Up(ctx); err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schema))
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", d.kind.schema))
 	return err
 }
 
 func (d *DB) replace(suffix string) error {
-	if err := setAside(d.path, suffix); err != nil {
+	aside := d.kind.aside(d.path, suffix)
+	if err := setAside(d.path, aside); err != nil {
 		return err
 	}
 	why := "is damaged"
 	if suffix == ".newer" {
 		why = "was written by a newer version of Usher"
 	}
-	d.untold = append(d.untold, fmt.Sprintf("%s %s; it was renamed to %s and begun anew. It held only what can be found out again: you may delete it.",
-		d.path, why, filepath.Base(d.path)+suffix))
+	d.untold = append(d.untold, d.kind.notice(d.path, why, aside))
 	return nil
 }
 

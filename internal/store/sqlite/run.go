@@ -57,7 +57,7 @@ func (d *DB) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the cache %s can't be used: %w%s", d.path, err, advice(err))
+	return fmt.Errorf("the %s %s can't be used: %w%s", d.kind.what, d.path, err, advice(err))
 }
 
 func advice(err error) string {
@@ -66,6 +66,8 @@ func advice(err error) string {
 		code = e.Code()
 	}
 	switch {
+	case errors.Is(err, errNewer):
+		return ". Use that version; nothing in the file has been changed"
 	case errors.Is(err, syscall.ENOSPC), code&0xff == sqlite3.SQLITE_FULL, code == sqlite3.SQLITE_IOERR_SHMSIZE, code == sqlite3.SQLITE_IOERR_WRITE:
 		return ". Free space on the disk"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), code&0xff == sqlite3.SQLITE_READONLY, code&0xff == sqlite3.SQLITE_CANTOPEN:

@@ -1,0 +1,173 @@
+package flow
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/usher-mcp/usher/permission"
+)
+
+// Session is what one session took in. Nothing that it took in ever leaves it. It is safe for concurrent use.
+//
+// The order for one call: Check when it is decided; Wrote and Took before its first byte leaves; Took once more when its
+// answer, or its failure, is there and nobody has seen it yet. What is under way counts thus from the moment it leaves,
+// since progress comes before the answer; the second Took finds what others wrote to that server meanwhile.
+type Session struct {
+	book   *Book
+	client *place
+	labels atomic.Uint32 // of marks
+	seen   atomic.Uint64 // the version of client that was taken over, and one more
+
+	mu       sync.Mutex
+	marks    []Mark
+	accepted map[pair]struct{}
+}
+
+// pair is a source of private data and the tool that may carry it out.
+type pair struct {
+	source string
+	sink   permission.Target
+}
+
+// Session begins one, with what sessions of the same client that are open, or were not long ago, took in. Close ends it.
+// Sessions whose principal and client are the same are one client's, also if both are empty.
+func (b *Book) Session(principal, client string) *Session {
+	s := &Session{book: b, client: b.place(clientKey(principal, client), 1), accepted: map[pair]struct{}{}}
+	b.mu.Lock()
+	var others []*Session
+	for o := range b.open {
+		if o.client == s.client {
+			others = append(others, o)
+		}
+	}
+	b.open[s] = struct{}{}
+	b.mu.Unlock()
+	for _, o := range others {
+		_ = o.hand(staleness) // what they hold is of now, however long ago they took it in; a failure was reported
+	}
+	s.pull()
+	return s
+}
+
+// Close lets go of it; its client remembers for a while. It is idempotent. Calls under way may still use the session.
+func (s *Session) Close() {
+	b := s.book
+	b.mu.Lock()
+	_, first := b.open[s]
+	delete(b.open, s)
+	b.mu.Unlock()
+	if !first {
+		return
+	}
+	_ = s.hand(0)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.client.users--
+	if s.client.users == 0 && s.client.kept() {
+		delete(b.places, s.client.key)
+	}
+}
+
+// Labels returns what the session holds.
+func (s *Session) Labels() Labels {
+	s.pull()
+	return Labels(s.labels.Load())
+}
+
+// Marks returns what the session holds, by source.
+func (s *Session) Marks() []Mark {
+	s.pull()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks := slices.Clone(s.marks)
+	slices.SortFunc(marks, func(a, b Mark) int { return strings.Compare(a.Source, b.Source) })
+	return marks
+}
+
+// Took says that something with these labels came from a carrier: the session holds it, and what others gave that
+// carrier. When it returns, every later Check knows. An error says that this could not be kept for the time after this
+// process: a call that hasn't left should not, then; for the session itself nothing is missing.
+func (s *Session) Took(from Carrier, labels Labels) error {
+	p := s.book.place(from.key(), 0)
+	now := s.book.o.Now()
+	whole := p.refresh()
+	marks := p.marks(zero)
+	if labels != 0 {
+		marks = join(marks, Mark{Source: from.source(), Labels: labels})
+	}
+	if !whole {
+		marks = join(marks, Mark{Source: Unknown, Labels: both})
+	}
+	for i := range marks {
+		marks[i].At = now
+	}
+	s.take(marks)
+	return s.hand(staleness)
+}
+
+// Wrote says that the session is about to give a carrier something: whoever reads there later takes in what the session
+// holds. An error says that this could not be kept: the call should not leave.
+func (s *Session) Wrote(to Carrier) error {
+	s.pull()
+	source := to.source()
+	s.mu.Lock()
+	marks := slices.DeleteFunc(slices.Clone(s.marks), func(m Mark) bool { return m.Source == source })
+	s.mu.Unlock()
+	if len(marks) == 0 {
+		return nil
+	}
+	return s.book.place(to.key(), 0).add(marks, never)
+}
+
+// take adds marks to the session.
+func (s *Session) take(marks []Mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	labels := Labels(s.labels.Load())
+	for _, m := range marks {
+		s.marks = join(s.marks, m)
+		labels |= m.Labels
+	}
+	s.labels.Store(uint32(labels))
+}
+
+// hand gives the client what the session holds, as of now. Times in the Store may be older by as much as fresh.
+func (s *Session) hand(fresh time.Duration) error {
+	if s.book.o.Inherit() <= 0 {
+		return nil
+	}
+	now := s.book.o.Now()
+	s.mu.Lock()
+	marks := slices.Clone(s.marks)
+	s.mu.Unlock()
+	marks = slices.DeleteFunc(marks, func(m Mark) bool { return m.Source == Unknown }) // it says nothing when the Store is well again
+	if len(marks) == 0 {
+		return nil
+	}
+	for i := range marks {
+		marks[i].At = now
+	}
+	return s.client.add(marks, fresh)
+}
+
+// pull takes over what the client's sessions, in whatever process, took in.
+func (s *Session) pull() {
+	inherit := s.book.o.Inherit()
+	if inherit <= 0 {
+		return
+	}
+	whole := s.client.refresh()
+	version := s.client.version.Load() + 1 // before the marks are read
+	if whole && s.seen.Load() == version {
+		return
+	}
+	marks := s.client.marks(s.book.o.Now().Add(-inherit - staleness))
+	if !whole {
+		marks = append(marks, Mark{Source: Unknown, Labels: both})
+	}
+	s.take(marks)
+	s.seen.Store(version)
+}

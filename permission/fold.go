@@ -1,0 +1,102 @@
+package permission
+
+import (
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold makes one text of all that a file system or a server may take for the same: without case, in NFKC, without
+// characters that show nothing.
+func fold(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1
+		}
+		return r
+	}, s)
+	s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+	return dotless.Replace(s)
+}
+
+// dotless takes Turkish letters for the ones that they become in other cases.
+var dotless = strings.NewReplacer("i\u0307", "i", "\u0131", "i")
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// forms returns all that a lists that forbid compare a value by.
+func forms(s string, real func(string) string) []string {
+	all := make([]string, 0, 8)
+	all = addForm(all, fold(s))
+	text, _, _ := strings.Cut(s, "\x00") // where a C program stops reading
+	all = addPath(all, text)
+	if strings.ContainsRune(text, '%') {
+		if decoded, err := url.PathUnescape(text); err == nil {
+			text, _, _ = strings.Cut(decoded, "\x00")
+			all = addPath(all, text)
+		}
+	}
+	if real != nil && len(text) <= maxPath && strings.ContainsAny(text, `/\.`) {
+		if r := real(text); r != "" {
+			all = addPath(all, r)
+		}
+	}
+	if n := number(s); n != "" {
+		all = addForm(all, n)
+	}
+	return all
+}
+
+// maxPath bounds what is looked up as a path, in bytes.
+const maxPath = 4096
+
+func addPath(all []string, s string) []string {
+	s = strings.TrimSpace(fold(s))
+	all = addForm(all, s)
+	if !strings.ContainsAny(s, `/\.`) {
+		return all
+	}
+	s = strings.ReplaceAll(s, `\`, "/")
+	if rest, ok := strings.CutPrefix(s, "file:"); ok {
+		all = addForm(all, path.Clean(rest)) // file:/x, file:///x
+		if host, ok := strings.CutPrefix(rest, "//"); ok && !strings.HasPrefix(host, "/") {
+			_, rest, _ = strings.Cut(host, "/")
+			all = addForm(all, path.Clean("/"+rest))
+		}
+	}
+	s = path.Clean(s)
+	all = addForm(all, s)
+	all = addForm(all, strings.TrimRight(s, ". ")) // as Windows does
+	if up := s; strings.HasPrefix(up, "../") {     // from a folder that isn't known: far enough up is the root
+		for strings.HasPrefix(up, "../") {
+			up = up[len("../"):]
+		}
+		all = addForm(all, "/"+up)
+		all = addForm(all, up)
+	}
+	return all
+}
+
+func addForm(all []string, s string) []string {
+	for _, known := range all {
+		if known == s {
+			return all
+		}
+	}
+	return append(all, s)
+}
