@@ -50,13 +50,20 @@ func denied(d permission.Decision) error {
 func (s *Session) facts(t *router.Tool, risk permission.Risk, args []byte) permission.Call {
 	f := permission.Call{
 		Target: t.Target, Model: t.Model, Definition: t.Hash, Args: args, Annotations: t.Def.Annotations, Risk: risk, Builtin: t.Builtin,
-		Mode: s.o.Mode, Session: s.id, Kind: s.o.Kind, Client: s.o.Client, Principal: s.o.Principal, Labels: s.flow.Labels().Names(),
+		Mode: s.mode(), Session: s.id, Kind: s.o.Kind, Client: s.o.Client, Principal: s.o.Principal, Labels: s.flow.Labels().Names(),
 	}
 	if server := s.h.server(t.Server); server != nil {
 		f.Source, f.Entry, f.Package = server.Source, server.Entry, server.pack()
 	}
 	f.Granted = s.granted(&f)
 	return f
+}
+
+func (s *Session) mode() permission.Mode {
+	if s.o.Mode != permission.Default {
+		return s.o.Mode
+	}
+	return s.h.o.Mode()
 }
 
 // stillSo reports what changed while a question was open: an answer is about the tool and the rules that were shown.

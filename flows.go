@@ -104,7 +104,7 @@ func (s *Session) consider(c *call, d permission.Decision) permission.Decision {
 	if c.flow = s.flow.Check(c.tool.Target, c.traits.Sink); c.flow == nil {
 		return d
 	}
-	strict := s.h.o.Policy().ModeOf(s.o.Mode) == permission.DontAsk
+	strict := s.h.o.Policy().ModeOf(s.mode()) == permission.DontAsk
 	switch {
 	case flows.mode == FlowDeny || strict:
 		return permission.Decision{Effect: permission.Deny, Actor: "policy", SourcedFrom: fromFlow, Why: c.flow.Why()}

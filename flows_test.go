@@ -34,7 +34,8 @@ func leak(t *testing.T, flows *usher.Flows, mode permission.Mode) *leaky {
 	web.Transport = local.New(l.out)
 	o := usher.Options{
 		Servers: []usher.Server{server("mail", readTool, "http", true), server("notes", writeTool+","+readTool, "stdio", false), web},
-		Log:     l.log, HostSession: "s_host", Policy: func() *permission.Policy { return policy }, Mode: mode,
+		Log:     l.log, HostSession: "s_host", Policy: func() *permission.Policy { return policy },
+		Mode: func() permission.Mode { return mode },
 		Asker: permission.AskerFunc(func(_ context.Context, q permission.Question) (permission.Answer, error) {
 			l.asked = append(l.asked, q)
 			return permission.Answer{Allow: l.yes, Scope: permission.Always, Via: "terminal"}, nil

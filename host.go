@@ -40,8 +40,8 @@ type Options struct {
 	Flows func() *Flows
 	// Taints keeps what servers were given and clients know; nil: in memory.
 	Taints TaintStore
-	// Mode is that of sessions that don't say; see permission.Mode.
-	Mode permission.Mode
+	// Mode returns that of sessions that don't say. It is called for each decision. Nil: permission.Default.
+	Mode func() permission.Mode
 
 	// Command is how hints call the usher command, such as "usher --config FILE"; default "usher".
 	Command string
@@ -148,6 +148,9 @@ func (o Options) withDefaults() Options {
 		o.Asker = permission.AskerFunc(func(context.Context, permission.Question) (permission.Answer, error) {
 			return permission.Answer{}, permission.ErrNobody
 		})
+	}
+	if o.Mode == nil {
+		o.Mode = func() permission.Mode { return permission.Default }
 	}
 	if o.AskWait == 0 {
 		o.AskWait = 25 * time.Second

@@ -27,7 +27,7 @@ type SessionOptions struct {
 	Client string // who uses it, for the log, for questions and for rules
 	// Principal is whom it acts for, such as a user's name; empty: nobody knows.
 	Principal string
-	Mode      permission.Mode // default the host's, if that isn't permission.Default
+	Mode      permission.Mode // permission.Default: the host's
 	// AskWait is how long a call waits for an answer; default the host's, negative: not at all.
 	AskWait time.Duration
 	// CallTimeout is how long a call may stay without answer or progress; default what its server's entry says, else
@@ -65,9 +65,6 @@ var ErrClosed = errors.New("usher: it is closed")
 func (h *Host) Session(o SessionOptions) (*Session, error) {
 	if o.Kind == "" {
 		o.Kind = "library"
-	}
-	if o.Mode == permission.Default {
-		o.Mode = h.o.Mode
 	}
 	s := &Session{h: h, id: h.o.NewID("s_"), o: o, grants: map[permission.Target]bond{}}
 	s.flow = h.flows.Session(o.Principal, o.Client)

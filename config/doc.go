@@ -1,8 +1,9 @@
-// Package config reads what a user writes into mcp.config.json and edits the
-// permission rules and the servers in it.
+// Package config reads what a user, a project and an administrator write into
+// files such as mcp.config.json, says which servers of all of them may run, and
+// edits the user's file.
 //
-// It does not start anything, does not read a project's file, does not merge
-// sources, and does not judge what a rule matches.
+// It does not start anything, asks nobody for trust, keeps no secret, and does
+// not judge what a rule matches or whether its condition holds.
 //
 // The file is JSON with comments, trailing commas and an optional UTF-8 byte
 // order mark, of at most 4 MiB, nested at most 128 deep. A mistake in one entry
@@ -75,9 +76,41 @@
 //	                                breaker, a pool of at most 5; like minimal it keeps lists in memory only) | enterprise
 //	                                (default: all, as above); a server of another transport is a problem
 //	permissions            object
-//	  deny, ask, allow     list     rules such as "mcp.fs.*"; the first list that matches wins, in this order
+//	  deny, ask, allow     list     rules such as "mcp.fs.*", or objects; the first list that matches wins, in this order
+//	    rule               string   the rule; needed
+//	    when               string   a condition in CEL, up to 8 KiB
+//	    entry              string   the hash of the one server's entry that the rule is for, "sha256:…"
+//	  mode                 string   how to treat what no rule decides: default | accept-reads | plan | dont-ask | bypass
+//	  modes                list     the modes that may be used; only in an administrator's file
+//	  grants               list     what was answered with always; usher writes it
+//	    tool               string   the tool's full name; needed
+//	    entry, definition  string   the hashes of its server's entry and of its definition; needed, for a built-in tool only
+//	                                the latter
+//	    package            string   what the entry ran, such as npm:name@1.2.3
 //	  risk                 object   by tool: a label, or {"risk": label, "hash": hash of the definition it was given for};
 //	                                labels: read, write, network, execute, destructive
+//	approvals              object
+//	  wait                 time     how long a call waits for an answer, up to 1h; 0: not at all; default: 25s
+//	  keep                 time     how long a question stays open, 1s to 168h; default: 15m
+//	flows                  string   what to do about calls that could carry private data out: off | ask (default) | deny; or
+//	                       or       an object
+//	                       object
+//	  mode                 string   the same
+//	  labels               object   by rule, such as "mcp.mail.*": a list of private (what these tools return is the user's
+//	                                own), untrusted (anybody may have written it) and egress (what they are given leaves the
+//	                                machine)
+//	  inherit              time     how long a client's later sessions take over what an earlier one took in, up to 168h;
+//	                                0: they don't; default: 1h
+//	projects               object   by the whole path of a folder, or ~/…: mcpServers, servers and permissions that hold in
+//	                                it and below; of several the nearest counts
+//	allowedServers         list     the only servers that may run; also allowedMcpServers
+//	deniedServers          list     servers that may not run; also deniedMcpServers. Each is an object with one of
+//	  serverName           string   its name
+//	  serverCommand ${}    list     its program and every argument
+//	  serverUrl     ${}    string   its address, in which * stands for any characters
+//	allowManagedServersOnly bool    no other file's allowedServers count; only in an administrator's file; also
+//	                                allowManagedMcpServersOnly
+//	trustedServers         list     as deniedServers: entries of projects that need no trust; only in an administrator's file
 //	log                    object
 //	  durability           string   process (default: handed to the operating system) | full (on the disk)
 //	  dir           ${}    string   folder of the event log; default: usher's
@@ -87,7 +120,14 @@
 //	  statuses             object   by HTTP status of a server, from 400 to 599: a kind
 //	  texts                object   by reason in the log, such as timeout: {"en": text, "zh": text}, with {tool}, {server},
 //	                                {detail} and {retry} in it, at least one of the first two
-//	$schema                string   ignored
+//	$schema                string   ignored; [Schema] is what it may name
+//
+// A project's file has only mcpServers, permissions.deny, permissions.ask and
+// flows.labels, which only add; projects has mcpServers and permissions; a file
+// of imported servers has mcpServers and the three lists of permissions. All
+// else in them is a Problem and counts for nothing, trustHints of a project
+// included. A server of a project, or of a folder under projects, runs in that
+// folder if its cwd is not absolute.
 //
 // A kind is auth, invalid_params, mcp_server_unavailable, not_found, protocol, resource_not_found, server_error, timeout or
 // too_large, or one of the families AuthError, NetworkError, ResourceError and ToolError.
@@ -111,4 +151,9 @@
 // else that starts with ${ stays as it is. A variable that is not set and has no
 // default costs the entry, unless the entry is disabled. Values are not expanded
 // again, and nothing is ever executed.
+//
+// ${keyring:name} is a secret of the user's keyring. It has no default; one that
+// can't be had costs the entry. It is looked up only for an entry that may run,
+// and so is nothing of a project's entry before it is trusted: until then the
+// entry stays as it is written.
 package config

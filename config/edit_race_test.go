@@ -32,6 +32,10 @@ func addMany(path, writer string) error {
 		if changed, err := AddRule(path, "allow", fmt.Sprintf("mcp.%s.%d", writer, i)); err != nil || !changed {
 			return fmt.Errorf("%s: changed %v: %w", writer, changed, err)
 		}
+		tool := fmt.Sprintf("mcp.%s.%d", writer, i%2)
+		if _, err := AddGrant(path, Grant{Tool: tool, Entry: hashA, Definition: hashB, Package: fmt.Sprint("npm:x@", i)}); err != nil {
+			return fmt.Errorf("%s: %w", writer, err)
+		}
 	}
 	return nil
 }
@@ -71,5 +75,8 @@ func TestConcurrentEditsLoseNothing(t *testing.T) {
 	}
 	if want := 12 * perWriter; len(seen) != want || len(cfg.Permissions.Allow) != want {
 		t.Errorf("%d rules, %d different, want %d", len(cfg.Permissions.Allow), len(seen), want)
+	}
+	if want := 12 * 2; len(cfg.Permissions.Grants) != want {
+		t.Errorf("%d grants, want %d", len(cfg.Permissions.Grants), want)
 	}
 }

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func serverFields() []string {
 	own := []string{"type", "command", "args", "env", "cwd", "url", "headers", "bearerToken", "tls", "disabled", "trustHints"}
@@ -10,10 +13,10 @@ func serverFields() []string {
 // foreignField says what to do about a field of a server that usher does not
 // have: "" for what other products keep there and usher can do without.
 func foreignField(name string) string {
-	switch name {
-	case "description", "title", "name", "icon", "version", "gallery", "metadata", "bundled", "dev",
-		"alwaysLoad", "deferTools", "remoteConfigured", "watchPaths", "comment", "$comment", "_comment":
+	if slices.Contains(silentFields, name) {
 		return ""
+	}
+	switch name {
 	case "serverUrl", "httpUrl", "uri":
 		return instead("url")
 	case "cmd":

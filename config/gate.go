@@ -32,19 +32,19 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("the server %s may not run: %s", quoteName(r.Server), r.Reason)
 }
 
-// gate is what Admit and Check go by.
+// gate is what Admit, Check and Show go by.
 type gate struct {
 	policy
-	exclusive Place // of the administrator's list of servers; its File is "": there is none
-	profile   Place // of the administrator's profile
+	exclusive Place    // of the administrator's list of servers; its File is "": there is none
+	profile   *Profile // the administrator's; nil: they leave it to the user
 	folder    string
 	trusted   func(folder, name, hash string) bool
 	advance   []policyEntry
-	env       func(string) (string, bool)
+	layers    []layer // what was merged, the strongest first
 }
 
 func (l *loader) newGate() *gate {
-	g := &gate{folder: l.folder, trusted: l.Trusted, env: l.Env}
+	g := &gate{folder: l.folder, trusted: l.Trusted, layers: l.layers}
 	only := slices.ContainsFunc(l.layers, func(p layer) bool { return p.policy != nil && p.policy.only })
 	for _, p := range l.layers {
 		if p.policy == nil {
@@ -56,6 +56,9 @@ func (l *loader) newGate() *gate {
 		}
 		if p.source == SourceManaged {
 			g.advance, g.exclusive = p.policy.trusted, p.policy.exclusive
+			if p.cfg.says("profile") {
+				g.profile = &p.cfg.Profile
+			}
 		}
 		if p.source != SourceManaged && only {
 			continue
@@ -83,6 +86,9 @@ func (c *Config) refused(s *Server) string {
 	}
 	if why := c.gate.exclusiveOf(s.Source); why != "" {
 		return why
+	}
+	if p := c.gate.profile; p != nil && !slices.Contains(p.Transports, s.Transport) {
+		return "it is of type " + s.Transport + ", and the administrator's profile " + p.Name + " has only " + strings.Join(p.Transports, ", ")
 	}
 	return c.gate.decide(s)
 }

@@ -95,7 +95,6 @@ func (l *loader) user() error {
 	if c, err = ParseFrom(l.User, data, from); err != nil {
 		return err
 	}
-	c.Problems = append(c.Problems, l.linkedFolders(policy.doc)...)
 	l.layers = append(l.layers, layer{SourceLocal, l.User, data, c, nil})
 	return nil
 }

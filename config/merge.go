@@ -18,7 +18,7 @@ func (l *loader) merge() *Config {
 	})
 	c := empty(l.User)
 	c.Files, c.Folder = l.files, l.folder
-	c.gate, c.layers = l.newGate(), l.layers
+	c.gate = l.newGate()
 	for _, p := range l.layers {
 		c.Problems = appendNew(c.Problems, p.problems()...)
 		for _, s := range p.cfg.Secrets() {

@@ -49,28 +49,3 @@ func repository(dir string) string {
 func (d *document) has(name string) bool {
 	return slices.ContainsFunc(d.object.Members, func(m hujson.ObjectMember) bool { return textOf(m.Name) == name })
 }
-
-// linkedFolders finds what the user says of the working folder under a name of it that is a link: only the folder's own
-// path counts, for a link can be made to lead elsewhere.
-func (l *loader) linkedFolders(doc *document) (all []Problem) {
-	given, err := filepath.Abs(l.Dir)
-	if err != nil || given == l.dir {
-		return nil
-	}
-	r := newReader(doc, From{Env: l.Env})
-	for _, f := range fieldsOf(doc.object, "") {
-		if f.name != "projects" {
-			continue
-		}
-		for _, m := range inside(f) {
-			dir := r.folderOf(m.name)
-			if dir == "" || !isWithin(given, dir) || isWithin(l.dir, dir) {
-				continue
-			}
-			if real, err := canonical(dir); err == nil && real != dir {
-				all = append(all, doc.problem(m.key, m.path, "ignored: this is a link; write "+real))
-			}
-		}
-	}
-	return all
-}

@@ -79,7 +79,10 @@ type ShownProblem struct {
 
 // Show returns the data of usher config show. c is from LoadAll.
 func Show(c *Config) Shown {
-	s := shower{Config: c, docs: map[string]*document{}}
+	s := shower{Config: c, gate: c.gate, docs: map[string]*document{}}
+	if s.gate == nil {
+		s.gate = &gate{}
+	}
 	out := Shown{Files: s.files(), Settings: s.settings(), Rules: s.rules(), Servers: s.servers(), Problems: []ShownProblem{}}
 	for _, p := range c.Problems {
 		out.Problems = append(out.Problems, ShownProblem{p.File, p.Line, p.Field, p.Message})
@@ -90,6 +93,7 @@ func Show(c *Config) Shown {
 // shower reads the texts of the files again for what a Config doesn't keep: lines of settings, and entries as written.
 type shower struct {
 	*Config
+	gate *gate
 	docs map[string]*document
 }
 
@@ -112,7 +116,7 @@ func (s *shower) files() []ShownFile {
 		if !missing(path) {
 			f.State = FileBroken
 		}
-		for _, p := range s.layers {
+		for _, p := range s.gate.layers {
 			if p.name == path || sameFile(p.name, path) {
 				f.State, f.Source = FileRead, p.source
 			}
@@ -140,7 +144,7 @@ func (s *shower) settings() []Setting {
 	var out []Setting
 	for _, x := range all {
 		x.Source = "default"
-		for _, p := range s.layers {
+		for _, p := range s.gate.layers {
 			if p.cfg.says(x.Name) && p.maySay(x.Name) {
 				s.place(&x, p)
 				break

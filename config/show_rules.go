@@ -28,9 +28,6 @@ func (s *shower) rules() []ShownRule {
 	for _, f := range s.Flows.Labels {
 		out = append(out, ShownRule{"flow", f.Pattern + ": " + cmp.Or(strings.Join(f.Labels, ", "), "none"), "", f.Source, f.File, f.Line})
 	}
-	if s.gate == nil {
-		return out
-	}
 	for _, l := range []struct {
 		list    string
 		entries []policyEntry
@@ -44,7 +41,7 @@ func (s *shower) rules() []ShownRule {
 
 // labelled finds the source of a label of risk.
 func (s *shower) labelled(name string, line int) (source, file string) {
-	for _, p := range s.layers {
+	for _, p := range s.gate.layers {
 		if l, ok := p.cfg.Permissions.Risk[name]; ok && l.Line == line && p.source != SourceProject {
 			return p.source, p.name
 		}

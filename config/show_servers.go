@@ -38,7 +38,7 @@ func (s *shower) servers() []ShownServer {
 // fields returns an entry as it is written.
 func (s *shower) fields(x Server) []Setting {
 	out := []Setting{}
-	for _, p := range s.layers {
+	for _, p := range s.gate.layers {
 		if p.source != x.Source || p.name != x.File {
 			continue
 		}

@@ -213,7 +213,11 @@ func summary(c *Config, err error) string {
 }
 
 func aim(s Server) string {
-	return strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Args...), " ") + s.URL)
+	text := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Args...), " ") + s.URL)
+	if s.Dir != "" {
+		text += " in " + s.Dir
+	}
+	return text
 }
 
 func rewrite(t *testing.T, path string, archive *txtar.Archive, got string) {

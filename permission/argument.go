@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -22,6 +21,8 @@ const (
 type argument struct {
 	key, value string
 	path       []string // of key, folded
+	exact      string   // the same, where it is one name without a star
+	dotted     bool     // key has a dot
 
 	globs  []string // the forms of value for lists that forbid
 	any    bool     // value is `**`
@@ -30,7 +31,10 @@ type argument struct {
 }
 
 func newArgument(key, value string) argument {
-	a := argument{key: key, value: value, path: strings.Split(fold(key), "."), any: value == "**"}
+	a := argument{key: key, value: value, path: strings.Split(fold(key), "."), dotted: strings.Contains(key, "."), any: value == "**"}
+	if len(a.path) == 1 && !strings.Contains(key, "*") {
+		a.exact = a.path[0]
+	}
 	folded := fold(value)
 	a.globs = addForm(a.globs, folded)
 	if strings.ContainsAny(folded, `/\`) {
@@ -49,83 +53,29 @@ func newArgument(key, value string) argument {
 	return a
 }
 
-// forbids reports whether a value that could be meant is under the name, at any depth.
-func (a *argument) forbids(v any, real func(string) string) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, v := range v {
-			if a.below(fold(key), v, real) || a.forbids(v, real) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(v any) bool { return a.forbids(v, real) })
-	}
-	return false
-}
-
-// below looks at a value under the (folded) key: the name may be one key, dots and all, or a path.
-func (a *argument) below(key string, v any, real func(string) string) bool {
-	if glob(strings.Join(a.path, "."), key) && a.anyLeaf(v, real) {
-		return true
-	}
-	if len(a.path) == 1 || !glob(a.path[0], key) {
-		return false
-	}
-	rest := *a
-	rest.path = a.path[1:]
-	return rest.forbids(v, real)
-}
-
-func (a *argument) anyLeaf(v any, real func(string) string) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, v := range v {
-			if a.anyLeaf(v, real) {
-				return true
-			}
-		}
-		return a.any
-	case []any:
-		return a.any || slices.ContainsFunc(v, func(v any) bool { return a.anyLeaf(v, real) })
-	}
-	for _, form := range forms(text(v), real) {
-		for _, g := range a.globs {
-			if glob(g, form) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// allows reports whether the value under exactly this name is as the rule has it.
-func (a *argument) allows(args map[string]any, real func(string) string) bool {
-	v, ok := only(args, a.key)
-	if first, rest, dotted := strings.Cut(a.key, "."); dotted {
-		inner, under := only(args, first)
-		if object, is := inner.(map[string]any); under && is {
+// allows reports whether the value under exactly this name is as the rule has it, and a server that ignores the case of
+// names finds no other. Where plain, no two names in args are the same folded.
+func (a *argument) allows(args map[string]any, plain bool, real func(string) string) bool {
+	v, ok := args[a.key]
+	if a.dotted {
+		first, rest, _ := strings.Cut(a.key, ".")
+		if object, is := args[first].(map[string]any); is {
 			below := *a
-			below.key = rest
-			return !ok && below.allows(object, real)
+			below.key, below.dotted = rest, strings.Contains(rest, ".")
+			return !ok && below.allows(object, plain, real) && (plain || isOnly(args, first) && isOnly(args, a.key))
 		}
 	}
-	return ok && (a.any || a.allowsValue(v, real))
+	return ok && (a.any || a.allowsValue(v, real)) && (plain || isOnly(args, a.key))
 }
 
-// only returns the value under key, unless a server that ignores case could find another.
-func only(args map[string]any, key string) (any, bool) {
-	v, ok := args[key]
-	if !ok {
-		return nil, false
-	}
+func isOnly(args map[string]any, key string) bool {
 	folded := fold(key)
 	for k := range args {
 		if k != key && fold(k) == folded {
-			return nil, false
+			return false
 		}
 	}
-	return v, true
+	return true
 }
 
 func (a *argument) allowsValue(v any, real func(string) string) bool {
@@ -151,7 +101,7 @@ func (a *argument) allowsText(s string, real func(string) string) bool {
 	if a.pieces == nil {
 		return s == a.value
 	}
-	if !isClean(s) || !fits(a.pieces, s) {
+	if !begins(a.pieces, s) || !isClean(s) || !fits(a.pieces, s) {
 		return false
 	}
 	if !isASCII(s) {
@@ -178,31 +128,6 @@ func (a *argument) realPieces(real func(string) string) []piece {
 		return a.pieces
 	}
 	return append([]piece{{text: strings.TrimSuffix(dir, "/") + first.text[slash:]}}, a.pieces[1:]...)
-}
-
-// isClean reports whether s has nothing that a server could read as another place than it looks like.
-func isClean(s string) bool {
-	if strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
-	}) {
-		return false
-	}
-	lower := strings.ToLower(s)
-	for _, hidden := range [...]string{"%2e", "%2f", "%5c", "%25", "%00"} {
-		if strings.Contains(lower, hidden) {
-			return false
-		}
-	}
-	if scheme, rest, ok := strings.Cut(s, "://"); ok && isScheme(scheme) {
-		s = rest
-	}
-	elements := strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '\\' })
-	for _, e := range elements {
-		if strings.Trim(e, ". ") == "" {
-			return false
-		}
-	}
-	return !strings.Contains(strings.ReplaceAll(s, `\`, "/"), "//")
 }
 
 func isScheme(s string) bool {

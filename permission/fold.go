@@ -39,10 +39,12 @@ func isASCII(s string) bool {
 	return true
 }
 
-// forms returns all that a lists that forbid compare a value by.
-func forms(s string, real func(string) string) []string {
-	all := make([]string, 0, 8)
+// forms appends all that the lists that forbid compare a value by.
+func forms(all []string, s string, real func(string) string) []string {
 	all = addForm(all, fold(s))
+	if isPlain(s) {
+		return addReal(all, s, real)
+	}
 	text, _, _ := strings.Cut(s, "\x00") // where a C program stops reading
 	all = addPath(all, text)
 	if strings.ContainsRune(text, '%') {
@@ -51,13 +53,39 @@ func forms(s string, real func(string) string) []string {
 			all = addPath(all, text)
 		}
 	}
-	if real != nil && len(text) <= maxPath && strings.ContainsAny(text, `/\.`) {
-		if r := real(text); r != "" {
-			all = addPath(all, r)
-		}
-	}
 	if n := number(s); n != "" {
 		all = addForm(all, n)
+	}
+	return addReal(all, text, real)
+}
+
+// isPlain reports that s is no number and has no other form, without knowing all such texts.
+func isPlain(s string) bool {
+	last := byte('.')
+	for i := range len(s) {
+		b := s[i]
+		switch {
+		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_':
+		case b >= '0' && b <= '9' || b == '-':
+			if i == 0 {
+				return false
+			}
+		case b == '/' && last != '/':
+		case b == '.' && last != '/' && last != '.':
+		default:
+			return false
+		}
+		last = b
+	}
+	return s != "" && last != '.' && last != '/' && (s[0] != '/' || len(s) > 1)
+}
+
+func addReal(all []string, s string, real func(string) string) []string {
+	if real == nil || len(s) > maxPath || !strings.ContainsAny(s, `/\.`) {
+		return all
+	}
+	if r := real(s); r != "" {
+		all = addPath(all, r)
 	}
 	return all
 }

@@ -50,10 +50,25 @@ func FuzzAllowedPath(f *testing.F) {
 		if deny.Decide(call).Effect != Deny {
 			t.Fatal("allowed, and not in the folder")
 		}
-		for _, form := range forms(s, nil) {
+		for _, form := range forms(nil, s, nil) {
 			if strings.Contains(form, "..") && strings.Contains("/"+strings.ReplaceAll(form, `\`, "/")+"/", "/../") {
 				t.Fatalf("it may be read as %q", form)
 			}
+		}
+	})
+}
+
+// A value that is taken for plain has no other form.
+func FuzzForms(f *testing.F) {
+	for _, s := range []string{"a/b.go", "/a/b", "A-b_1", "1", "-1", "a/", "a//b", "./a", "a.", "/.a", "a/..", "a b", "/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !isPlain(s) {
+			return
+		}
+		if all := addPath([]string{fold(s)}, s); len(all) != 1 || number(s) != "" {
+			t.Fatalf("%q", all)
 		}
 	})
 }

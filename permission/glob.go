@@ -34,6 +34,9 @@ type piece struct {
 // maxWild bounds what a wildcard of an allow rule looks at, in bytes: its time grows with the product of both lengths.
 const maxWild = 8 << 10
 
+// begins reports whether s begins with what stands before the first star.
+func begins(pieces []piece, s string) bool { return strings.HasPrefix(s, pieces[0].text) }
+
 // fits matches all of s.
 func fits(pieces []piece, s string) bool {
 	if len(s) > maxWild {

@@ -19,11 +19,11 @@ func (p *Policy) applies(e *entry, c *Call, how reading) (matches bool, why stri
 		return true, ""
 	}
 	if len(e.args) > 0 {
-		args, err := c.Arguments()
+		fit, err := p.fit(e, c, how)
 		if err != nil {
 			return how == wide, err.Error()
 		}
-		if !p.fit(e, args, how) {
+		if !fit {
 			return false, "the arguments are others"
 		}
 	}
@@ -39,12 +39,22 @@ func (p *Policy) applies(e *entry, c *Call, how reading) (matches bool, why stri
 	return true, ""
 }
 
-func (p *Policy) fit(e *entry, args map[string]any, how reading) bool {
+// fit reports whether all of the rule's arguments match.
+func (p *Policy) fit(e *entry, c *Call, how reading) (bool, error) {
+	if how == narrow {
+		args, err := c.Arguments()
+		for i := range e.args {
+			if err != nil || !e.args[i].allows(args, c.plain, p.Real) {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	found, err := c.findLeaves()
 	for i := range e.args {
-		a := &e.args[i]
-		if how == wide && !a.forbids(args, p.Real) || how == narrow && !a.allows(args, p.Real) {
-			return false
+		if err != nil || !found.forbid(&e.args[i], p.Real) {
+			return false, err
 		}
 	}
-	return true
+	return true, nil
 }

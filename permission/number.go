@@ -9,6 +9,9 @@ import (
 // written out. No digit is lost.
 func number(s string) string {
 	const most = 64
+	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+		return ""
+	}
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	sign := ""
 	if m, ok := strings.CutPrefix(mantissa, "-"); ok {

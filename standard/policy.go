@@ -1,11 +1,9 @@
 package standard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,23 +22,28 @@ import (
 // reread is how often the file is looked at.
 const reread = time.Second
 
-// watched is a configuration file that may change: `usher allow` in one terminal reaches the gateway in another, and so
-// does a server that is added, changed or taken out.
+// watched is a configuration that may change: `usher allow` in one terminal reaches the gateway in another, and so does a
+// server that is added, changed, trusted or taken out.
 type watched struct {
-	path   string
-	record func(...event.Data)
-	notice func(string)
+	o       Options
+	sources config.Sources
+	trusts  func() string // changes when trust does
+	record  func(...event.Data)
+	notice  func(string)
 	// apply makes the servers of a configuration the host's. It is nil until the host is open.
 	apply   func(*config.Config) (usher.Change, error)
 	policy  atomic.Pointer[permission.Policy]
+	flows   atomic.Pointer[usher.Flows]
+	mode    atomic.Pointer[permission.Mode]
 	config  atomic.Pointer[config.Config]
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	told   map[mistake]bool // those of the file as it was read last
-	broken bool             // the file can't be read, and this was told
-	stamp  stamp
+	mu      sync.Mutex
+	told    map[mistake]bool // those of the files as they were read last
+	broken  bool             // it can't be read, and this was told
+	stamps  map[string]stamp // of all files that were looked at
+	trusted string           // what trusts returned
 }
 
 // stamp tells a changed file from an unchanged one, also one that another file of the same size and time has replaced.
@@ -53,11 +56,64 @@ func (s stamp) is(o stamp) bool {
 	return os.SameFile(s.file, o.file) && s.file.Size() == o.file.Size() && s.file.ModTime().Equal(o.file.ModTime())
 }
 
-func watch(o Options, c *config.Config, seen stamp, record func(...event.Data)) *watched {
-	w := &watched{path: o.ConfigPath, record: record, notice: o.Notice, told: mistakes(c), stamp: seen}
+// watch reads the configuration for the first time. trusts may be nil.
+func watch(o Options, sources config.Sources, trusts func() string, record func(...event.Data)) (*watched, error) {
+	if trusts == nil {
+		trusts = func() string { return "" }
+	}
+	w := &watched{o: o, sources: sources, trusts: trusts, record: record, notice: o.Notice}
+	c, seen, err := w.load()
+	if err != nil {
+		return nil, err
+	}
+	w.told, w.stamps, w.trusted = mistakes(c), seen.files, seen.trusted
+	w.use(c)
+	w.sources.Reload = exists(o.ConfigPath)
+	return w, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// seen is how things were before they were read, lest a change in between be missed.
+type seen struct {
+	files   map[string]stamp
+	trusted string
+}
+
+// load reads all. Files that come into play only now are looked at again: it is read once more where that matters.
+func (w *watched) load() (*config.Config, seen, error) {
+	before := w.look(slices.Collect(maps.Keys(w.stamps)))
+	for {
+		c, err := config.LoadAll(w.sources)
+		if err != nil {
+			return nil, before, err
+		}
+		missed := slices.ContainsFunc(c.Files, func(name string) bool { _, known := before.files[name]; return !known })
+		if !missed {
+			return c, before, nil
+		}
+		before = w.look(c.Files)
+	}
+}
+
+func (w *watched) look(files []string) seen {
+	s := seen{files: map[string]stamp{}, trusted: w.trusts()}
+	for _, name := range files {
+		s.files[name] = stampOf(name)
+	}
+	return s
+}
+
+// use puts a configuration in force, but for its servers.
+func (w *watched) use(c *config.Config) {
+	mode := modeOf(w.o, c)
 	w.policy.Store(policyOf(c))
+	w.flows.Store(flowsOf(c))
+	w.mode.Store(&mode)
 	w.config.Store(c)
-	return w
 }
 
 // run looks at the file now and then, until Close.
@@ -81,31 +137,83 @@ func (w *watched) run(ctx context.Context, apply func(*config.Config) (usher.Cha
 // Policy returns the rules in force.
 func (w *watched) Policy() *permission.Policy { return w.policy.Load() }
 
-// reread takes up a file that changed, and returns when it is in force. It keeps what was in force when the new file can't
-// be read: a slip of the pen must neither open the door nor end a server.
+// Flows returns what is said of flows now.
+func (w *watched) Flows() *usher.Flows { return w.flows.Load() }
+
+// Mode returns the mode of sessions that don't say.
+func (w *watched) Mode() permission.Mode { return *w.mode.Load() }
+
+// check holds an entry against the policy and the trust in force now.
+func (w *watched) check(s *config.Server) error { return w.config.Load().Check(s) }
+
+// reread takes up files that changed, and returns when they are in force. It keeps what was in force when they can't be
+// read: a slip of the pen must neither open the door nor end a server. An administrator's file is the exception: while it
+// can't be read, no server runs.
 func (w *watched) reread() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := stampOf(w.path)
-	if now.is(w.stamp) {
+	if !w.changed() {
 		return nil
 	}
-	w.stamp = now
-	c, err := loadThere(w.path)
-	if err != nil {
-		w.record(event.ConfigRejected{File: w.path, Line: lineOf(err), Message: err.Error()})
-		w.notice(refused(err))
-		w.broken = true
-		return err
+	c, now, err := w.load()
+	if err == nil {
+		now.files = only(now.files, c.Files)
 	}
+	w.stamps, w.trusted = now.files, now.trusted
+	if err != nil {
+		return w.refuse(err)
+	}
+	w.sources.Reload = w.sources.Reload || exists(w.o.ConfigPath)
 	same := !w.broken && sameRules(c, w.config.Load()) && len(w.told) == len(c.Problems)
 	w.broken = false
-	w.policy.Store(policyOf(c))
-	w.config.Store(c)
+	w.use(c)
 	change, err := w.apply(c)
-	w.record(event.ConfigChanged{Sources: []string{w.path}, Added: change.Added, Removed: change.Removed, Changed: change.Changed})
+	w.record(event.ConfigChanged{Sources: readable(c), Added: change.Added, Removed: change.Removed, Changed: change.Changed})
 	w.announce(c, change, same)
 	return err
+}
+
+func only(stamps map[string]stamp, files []string) map[string]stamp {
+	maps.DeleteFunc(stamps, func(name string, _ stamp) bool { return !slices.Contains(files, name) })
+	return stamps
+}
+
+// changed reports whether it is worth reading.
+func (w *watched) changed() bool {
+	for name, before := range w.stamps {
+		if !stampOf(name).is(before) {
+			return true
+		}
+	}
+	return w.trusts() != w.trusted
+}
+
+// refuse keeps what is in force, and tells why.
+func (w *watched) refuse(err error) error {
+	file := w.o.ConfigPath
+	managed, ok := errors.AsType[*config.ManagedError](err)
+	if ok {
+		file = managed.Path
+	}
+	w.record(event.ConfigRejected{File: file, Line: lineOf(err), Message: err.Error()})
+	w.broken = true
+	if !ok {
+		w.notice(refused(err))
+		return err
+	}
+	w.notice("no server runs until it is repaired: " + err.Error())
+	none := *w.config.Load()
+	none.Servers = nil
+	w.use(&none)
+	if _, e := w.apply(&none); e != nil {
+		return errors.Join(err, e)
+	}
+	return err
+}
+
+// readable are the files that a configuration is from.
+func readable(c *config.Config) []string {
+	return slices.DeleteFunc(slices.Clone(c.Files), func(name string) bool { return !exists(name) })
 }
 
 // refused says that the old configuration stays in force, and why.
@@ -137,7 +245,7 @@ func (w *watched) announce(c *config.Config, change usher.Change, same bool) {
 	} else if first != nil {
 		w.notice(fmt.Sprintf("all calls ask until %s:%d is repaired: %s: %s", first.File, first.Line, first.Field, first.Message))
 	} else {
-		w.notice("the rules of " + w.path + " are in force now")
+		w.notice("the rules of " + w.o.ConfigPath + " are in force now")
 	}
 	for i, p := range c.Problems {
 		w.record(event.ConfigRejected{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message})
@@ -187,6 +295,9 @@ func firstBroken(c *config.Config) *config.Problem {
 	if !c.Permissions.Incomplete {
 		return nil
 	}
+	if len(c.Unclear) > 0 {
+		return &c.Unclear[0]
+	}
 	for i, p := range c.Problems {
 		if rest, ok := strings.CutPrefix(p.Field, "permissions"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return &c.Problems[i]
@@ -194,35 +305,6 @@ func firstBroken(c *config.Config) *config.Problem {
 	}
 	return nil
 }
-
-// loadThere is config.Load for a file that has to be there: one that is gone or empty for a moment, as editors leave it,
-// must not take the rules with it. What is looked at is what is parsed.
-func loadThere(path string) (*config.Config, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no file any more")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > maxConfig:
-		return nil, errors.New("the file is larger than 4 MiB")
-	case len(bytes.TrimSpace(text)) == 0:
-		return nil, errors.New("the file is empty; write {} for no rules")
-	}
-	return config.Parse(path, text, os.LookupEnv)
-}
-
-const maxConfig = 4 << 20 // bytes, as config.Load has it
 
 func lineOf(err error) int {
 	if p, ok := errors.AsType[*config.Problem](err); ok {
@@ -245,33 +327,4 @@ func stampOf(path string) stamp {
 		return stamp{}
 	}
 	return stamp{info}
-}
-
-// policyOf makes the rules that decide. Where a part of them could not be read, it may have been a deny: then
-// everything asks.
-func policyOf(c *config.Config) *permission.Policy {
-	p := &permission.Policy{
-		Deny: rulesOf(c.Permissions.Deny), Ask: rulesOf(c.Permissions.Ask), Allow: rulesOf(c.Permissions.Allow),
-		Labels: map[string]permission.Label{},
-	}
-	for name, l := range c.Permissions.Risk {
-		if risk, err := permission.ParseRisk(l.Risk); err == nil {
-			p.Labels[name] = permission.Label{Risk: risk, Hash: l.Hash}
-		}
-	}
-	if c.Permissions.Incomplete {
-		p.Ask = append(p.Ask, permission.Rule{
-			Pattern: "*", Scope: config.SourceUser, File: c.Path,
-			Note: "a part of the permissions in " + c.Path + " can't be read, so everything asks",
-		})
-	}
-	return p
-}
-
-func rulesOf(rules []config.Rule) []permission.Rule {
-	var all []permission.Rule
-	for _, r := range rules {
-		all = append(all, permission.Rule{Pattern: r.Pattern, Scope: r.Source, File: r.File, Line: r.Line})
-	}
-	return all
 }

@@ -80,7 +80,7 @@ func TestReloadOfABrokenFile(t *testing.T) {
 		want  string
 	}{
 		{"broken", func() error { return os.WriteFile(h.config, []byte(`{ broken`), 0o600) }, "the configuration is broken, the old one"},
-		{"empty", func() error { return os.Truncate(h.config, 0) }, "the configuration can't be read, the old one"},
+		{"empty", func() error { return os.Truncate(h.config, 0) }, "the configuration is broken, the old one"},
 		{"gone", func() error { return os.Remove(h.config) }, "the configuration can't be read, the old one"},
 	} {
 		if err := c.spoil(); err != nil {

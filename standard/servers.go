@@ -16,6 +16,7 @@ import (
 // builder makes what the servers of a host are reached by.
 type builder struct {
 	o       Options
+	check   func(*config.Server) error // asked at each dial
 	redact  func([]byte) []byte
 	record  func(...event.Data)
 	strays  *strays
@@ -54,13 +55,14 @@ func (s *strays) add(server string, count int, sample string) {
 func (b *builder) servers(c *config.Config) []usher.Server {
 	var all []usher.Server
 	next := map[string]made{}
-	for _, s := range c.Servers {
-		if s.Disabled || b.o.Only != nil && !b.o.Only(s.Name) {
+	for _, a := range c.Admitted() {
+		s := a.Server()
+		if b.o.Only != nil && !b.o.Only(s.Name) {
 			continue
 		}
 		m, old := b.made[s.Key]
 		if !old {
-			m = b.make(s)
+			m = b.make(a)
 		}
 		next[s.Key] = m
 		all = append(all, m.Server)
@@ -74,7 +76,9 @@ func (b *builder) servers(c *config.Config) []usher.Server {
 	return all
 }
 
-func (b *builder) make(s config.Server) made {
+// make takes only what went through the gate.
+func (b *builder) make(a config.Admitted) made {
+	s := a.Server()
 	b.closers = nil
 	first, old := b.transports(s)
 	life := s.Lifecycle
@@ -82,9 +86,43 @@ func (b *builder) make(s config.Server) made {
 		life.Restart.Enabled, life.Reconnect.Enabled = false, false
 	}
 	return made{usher.Server{
-		Name: s.Name, Key: s.Key, Kind: s.Transport, Transport: first, Fallback: old, CallTimeout: s.CallTimeout, Lifecycle: &life,
-		TrustHints: s.TrustHints == nil && s.Source == config.SourceUser || s.TrustHints != nil && *s.TrustHints,
+		Name: s.Name, Key: s.Key, Entry: s.Hash, Source: s.Source, Kind: s.Transport, Transport: b.gated(s, first), Fallback: b.gated(s, old),
+		CallTimeout: s.CallTimeout, Lifecycle: &life, Credentials: s.HasCredentials(), TrustHints: trustsHints(s),
 	}, b.closers}
+}
+
+// trustsHints is the user's word, and without one true for what they, or their administrator, wrote themselves (F2).
+func trustsHints(s config.Server) bool {
+	switch {
+	case s.Source == config.SourceProject || s.Source == config.SourceImported:
+		return false
+	case s.TrustHints != nil:
+		return *s.TrustHints
+	}
+	return true
+}
+
+// gated holds an entry against policy and trust again at each dial: a process that was admitted once may have to be
+// started again after the administrator, or the user, took that back.
+func (b *builder) gated(s config.Server, t transport.Transport) transport.Transport {
+	if t == nil {
+		return nil
+	}
+	return gated{t, func() error { return b.check(&s) }}
+}
+
+type gated struct {
+	transport.Transport
+	check func() error
+}
+
+var _ transport.Transport = gated{}
+
+func (g gated) Connect(ctx context.Context) (transport.Conn, error) {
+	if err := g.check(); err != nil {
+		return nil, unusable{err}
+	}
+	return g.Transport.Connect(ctx)
 }
 
 // close lets go of what all servers share with nobody.

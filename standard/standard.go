@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/event"
 	"github.com/usher-mcp/usher/event/journal"
+	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/builtin"
 	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
@@ -26,10 +28,16 @@ import (
 
 // Options say where things lie. The zero value is what the usher command uses.
 type Options struct {
-	ConfigPath string           // default config.DefaultPath
-	DataDir    string           // default DataDir()
-	Dir        string           // the working folder, which the built-in tools stay in; default the process's
-	Asker      permission.Asker // default: nobody can be asked
+	ConfigPath string // the user's file; default config.DefaultPath
+	Managed    string // the administrator's file; default config.ManagedPath
+	// CommandLine is configuration that counts for this run alone: files, or JSON, which begins with {. Strict leaves out
+	// the servers of all other sources but the administrator's.
+	CommandLine []string
+	Strict      bool
+	Mode        string           // a mode as permission.ParseMode reads it; default what the configuration says
+	DataDir     string           // default DataDir()
+	Dir         string           // the working folder, which the built-in tools stay in; default the process's
+	Asker       permission.Asker // default: nobody can be asked
 	// Command is how hints call the usher command; default "usher".
 	Command string
 	// Notice is told, in a sentence, when the file changes while the host runs: that it is in force, or why not. Default:
@@ -61,6 +69,7 @@ type Host struct {
 	Dir        string
 	Problems   []config.Problem // parts of the configuration that were left out
 	Journal    *journal.Journal
+	Ledger     *sqlite.Ledger // approvals, trust and taint
 
 	watched *watched
 	strays  strays
@@ -89,12 +98,15 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 			_ = h.Close()
 		}
 	}()
-	seen := stampOf(o.ConfigPath) // before it is read, lest a change in between be missed
-	c, err := config.Load(o.ConfigPath, os.LookupEnv)
+	if o.Mode != "" {
+		if _, err := permission.ParseMode(o.Mode); err != nil {
+			return nil, err
+		}
+	}
+	c, err := Load(ctx, o) // where the log is, is written there
 	if err != nil {
 		return nil, err
 	}
-	h.Problems = c.Problems
 	secrets := new(secret.Set)
 	secrets.Add(c.Secrets()...)
 	h.Journal, err = journal.Open(ctx, journal.Options{
@@ -105,14 +117,23 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.Journal.Close)
+	if h.Ledger, err = h.ledger(ctx); err != nil {
+		return nil, err
+	}
+	h.closers = append(h.closers, h.Ledger.Close)
 	local, err := h.local(o)
 	if err != nil {
 		return nil, err
 	}
-	h.watched = watch(o, c, seen, h.record)
+	if h.watched, err = watch(o, o.sources(trustedBy(ctx, h.Ledger)), h.trusts(ctx), h.record); err != nil {
+		return nil, err
+	}
+	c = h.watched.config.Load()
+	h.Problems = c.Problems
+	secrets.Add(c.Secrets()...)
 	h.loaded(c)
 	h.strays.all = map[string]stray{}
-	b := &builder{o: o, redact: secrets.Redact, record: h.record, strays: &h.strays}
+	b := &builder{o: o, check: h.watched.check, redact: secrets.Redact, record: h.record, strays: &h.strays}
 	h.closers = append(h.closers, b.close)
 	opened := make(chan struct{})
 	awake := wake.New(ctx, wake.Options{OnWake: func(uint64) {
@@ -124,7 +145,8 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	h.closers = append(h.closers, func() error { awake.Close(); return nil })
 	defer close(opened)
 	h.Host, err = usher.Open(ctx, usher.Options{
-		Servers: b.servers(c), Local: local, Policy: h.watched.Policy, Asker: o.Asker, Command: o.Command, Remember: h.remember,
+		Servers: b.servers(c), Local: local, Policy: h.watched.Policy, Flows: h.watched.Flows, Mode: h.watched.Mode, Asker: o.Asker, Command: o.Command,
+		Remember: h.remember, Questions: h.Ledger.Approvals(), AskWait: askWait(c.Approvals.Wait), AskKeep: c.Approvals.Keep, Taints: h.Ledger.Taints(),
 		Redact: secrets.Redact, Errors: &c.Errors, Language: c.Locale, Woke: awake.Count, Store: h.store(ctx, c, secrets.Redact),
 		Log: observed(h.Journal, o.Observe), HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
 	})
@@ -151,6 +173,45 @@ func (h *Host) local(o Options) (mcp.Handler, error) {
 	return local, nil
 }
 
+// ledger is where what can't be found out again is kept. Nothing runs without it.
+func (h *Host) ledger(ctx context.Context) (*sqlite.Ledger, error) {
+	l, err := sqlite.OpenLedger(ctx, LedgerPath(h.DataDir), sqlite.Options{Notice: func(text string) {
+		h.record(event.ServerLog{Server: "usher", Level: "warning", Logger: "ledger", Message: text})
+	}})
+	if err != nil {
+		return nil, &fault.Error{
+			Kind: fault.LogUnavailable, Detail: "approvals and trust can't be kept: " + err.Error(),
+			Hint: "Free space on the disk, or name another folder with --data or USHER_DATA", Cause: err,
+		}
+	}
+	return l, nil
+}
+
+// trusts tells when trust changes, in this process or another.
+func (h *Host) trusts(ctx context.Context) func() string {
+	return func() string {
+		if h.watched != nil && h.watched.config.Load().Folder == "" {
+			return "" // nothing here needs trust
+		}
+		all, err := h.Ledger.Trusts(ctx)
+		if err != nil {
+			return ""
+		}
+		var b strings.Builder
+		for _, t := range all {
+			b.WriteString(t.Key)
+		}
+		return b.String()
+	}
+}
+
+func askWait(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
 // store is where what servers offer is kept over restarts; nil where the profile wants nothing kept. Trouble with it
 // costs nothing but time at the next start.
 func (h *Host) store(ctx context.Context, c *config.Config, redact func([]byte) []byte) usher.Store {
@@ -172,6 +233,9 @@ func (h *Host) store(ctx context.Context, c *config.Config, redact func([]byte) 
 func (o Options) withDefaults() Options {
 	if o.ConfigPath == "" {
 		o.ConfigPath = config.DefaultPath(os.LookupEnv)
+	}
+	if o.Managed == "" {
+		o.Managed = config.ManagedPath()
 	}
 	if o.DataDir == "" {
 		o.DataDir = DataDir()
@@ -239,10 +303,7 @@ func (o observer) Append(ctx context.Context, session string, data ...event.Data
 
 // loaded records what the configuration says and what of it was left out.
 func (h *Host) loaded(c *config.Config) {
-	e := event.ConfigLoaded{Sources: []string{}, Servers: []string{}}
-	if _, err := os.Stat(c.Path); err == nil {
-		e.Sources = append(e.Sources, c.Path)
-	}
+	e := event.ConfigLoaded{Sources: readable(c), Servers: []string{}}
 	for _, s := range c.Servers {
 		e.Servers = append(e.Servers, s.Name)
 	}
@@ -256,10 +317,14 @@ func (h *Host) record(d ...event.Data) {
 	_, _ = h.Journal.Append(context.Background(), h.Journal.Host(), d...)
 }
 
-// remember writes an allow rule for a tool into the user's file.
-func (h *Host) remember(t permission.Grant) error {
-	_, err := config.AddRule(h.ConfigPath, "allow", t.Canonical())
-	return err
+// remember writes a grant into the user's file.
+func (h *Host) remember(g permission.Grant) error {
+	grant := config.Grant{Tool: g.Canonical(), Entry: g.Entry, Definition: g.Definition, Package: g.Package}
+	if _, err := config.AddGrant(h.ConfigPath, grant); err != nil {
+		return err
+	}
+	_ = h.Reload() // it is told
+	return nil
 }
 
 // Close ends the host, its servers and its log.

@@ -73,7 +73,11 @@ func (h home) open(t *testing.T, o standard.Options) (*standard.Host, *usher.Ses
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	host.Ready(ctx)
-	s, err := host.Session(usher.SessionOptions{Client: "test"})
+	session := usher.SessionOptions{Client: "test"}
+	if o.Asker == nil {
+		session.AskWait = -1
+	}
+	s, err := host.Session(session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +221,7 @@ func TestIncompletePermissionsAsk(t *testing.T) {
 	}
 }
 
-// F8: the answer "always" is an allow rule in the user's file, whose comments stay.
+// F4: the answer "always" is a grant in the user's file, whose comments stay.
 func TestRemember(t *testing.T) {
 	h := newHome(t)
 	h.write(t, "{\n  // mine\n  \"mcpServers\": {\"s\": TALKS}\n}\n")
@@ -243,8 +247,8 @@ func TestRemember(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	c, err := config.Load(h.config, nil)
-	if err != nil || len(c.Permissions.Allow) != 1 || c.Permissions.Allow[0].Pattern != "mcp.s.say" {
-		t.Errorf("%v: %v", err, c.Permissions.Allow)
+	if err != nil || len(c.Permissions.Grants) != 1 || c.Permissions.Grants[0].Tool != "mcp.s.say" || c.Permissions.Grants[0].Entry == "" {
+		t.Errorf("%v: %v", err, c.Permissions.Grants)
 	}
 	if granted := h.events(t, "grant.changed"); len(granted) != 1 || !strings.Contains(granted[0], "mcp.s.say") {
 		t.Errorf("grant.changed: %q", granted)
@@ -289,7 +293,7 @@ func TestOpenFails(t *testing.T) {
 		t.Errorf("a data folder that is a file: %v", err)
 	}
 	_, err = standard.Open(t.Context(), standard.Options{ConfigPath: h.config, DataDir: h.data, Dir: filepath.Join(h.dir, "gone")})
-	if err == nil || !strings.Contains(err.Error(), "the built-in tools can't work in") {
+	if err == nil || !strings.Contains(err.Error(), "work in a folder that is there") {
 		t.Errorf("a folder that isn't there: %v", err)
 	}
 }

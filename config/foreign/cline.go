@@ -25,16 +25,8 @@ func (cline) places(m Machine) []spot {
 
 func (cline) read(r *reader) {
 	r.servers(r.root.get("mcpServers"), "mcpServers", "", func(d *draft) {
-		if nested := d.n.get("transport"); nested.is(isObject) {
-			flat := *d.n
-			flat.members = nil
-			for _, m := range d.n.members {
-				if m.name != "transport" {
-					flat.members = append(flat.members, m)
-				}
-			}
-			flat.members = append(flat.members, nested.members...)
-			d.n = &flat
+		if d.n.get("transport").is(isObject) {
+			d.flatten("transport", nil)
 		}
 		d.toolList("allow", "autoApprove", true)
 		d.server(shape{values: literal, untyped: "sse", unit: time.Second})

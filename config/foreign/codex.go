@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -66,7 +67,7 @@ func (d *draft) variable(header, before, name, field string) {
 		d.note(d.where(d.n.line, join(d.e.Where.Field, field)), "not the name of a variable; it isn't taken over")
 		return
 	}
-	d.plain["headers "+header] = before + name
+	d.plain["headers "+strings.ToLower(header)] = before + "${" + name + "}"
 	d.e.Headers = append(d.e.Headers, Pair{header, before + "${" + name + "}"})
 }
 

@@ -40,7 +40,7 @@ func compose(old []byte, p *Plan) ([]byte, error) {
 	if bom {
 		out = append([]byte("\xef\xbb\xbf"), out...)
 	}
-	if _, err := config.Parse("imported.json", out, nil); err != nil {
+	if _, err := config.ParseFrom("imported.json", out, config.From{Source: config.SourceImported}); err != nil {
 		return nil, fmt.Errorf("the result would not be readable: %w", err)
 	}
 	return out, nil
@@ -126,7 +126,7 @@ func (r PlannedRule) element() json.RawMessage {
 // refusedRule says why usher would not take a rule, or "".
 func refusedRule(r PlannedRule) string {
 	text := fmt.Appendf(nil, `{"permissions": {%q: [%s]}}`, r.List, r.element())
-	c, err := config.Parse("", text, nil)
+	c, err := config.ParseFrom("", text, config.From{Source: config.SourceImported})
 	switch {
 	case err != nil || len(c.Problems) > 0 && r.When != "":
 		return "usher has no such rule; all tools of this server are offered"
@@ -136,13 +136,33 @@ func refusedRule(r PlannedRule) string {
 	return ""
 }
 
-// pretty lays JSON out behind an indent.
+// pretty lays JSON out behind a prefix: objects on lines of their own, lists on one.
 func pretty(raw json.RawMessage, prefix string) (hujson.Value, error) {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(raw), prefix, indent); err != nil {
-		return hujson.Value{}, err
+	v, err := hujson.Parse(raw)
+	if err != nil {
+		return v, err
 	}
-	return hujson.Parse(b.Bytes())
+	v.Minimize()
+	lay(&v, prefix)
+	return v, nil
+}
+
+func lay(v *hujson.Value, prefix string) {
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		for i := range c.Members {
+			m := &c.Members[i]
+			m.Name.BeforeExtra, m.Value.BeforeExtra = hujson.Extra("\n"+prefix+indent), hujson.Extra(" ")
+			lay(&m.Value, prefix+indent)
+		}
+		c.AfterExtra = hujson.Extra("\n" + prefix)
+	case *hujson.Array:
+		for i := range c.Elements {
+			if lay(&c.Elements[i], prefix); i > 0 {
+				c.Elements[i].BeforeExtra = hujson.Extra(" ")
+			}
+		}
+	}
 }
 
 // object finds a member that is an object, or makes it.
@@ -188,6 +208,11 @@ func put(in *hujson.Object, name, comment string, v hujson.Value, prefix string)
 }
 
 func push(in *hujson.Array, v hujson.Value, prefix string) {
+	if n := len(in.Elements); n > 0 && !bytes.ContainsRune(in.Elements[n-1].BeforeExtra, '\n') && len(in.AfterExtra) == 0 {
+		v.BeforeExtra = hujson.Extra(" ") // where the others are on one line
+		in.Elements = append(in.Elements, v)
+		return
+	}
 	v.BeforeExtra = hujson.Extra(behind(&in.AfterExtra, prefix))
 	in.Elements = append(in.Elements, v)
 }

@@ -1,8 +1,6 @@
 package foreign
 
-import (
-	"time"
-)
+import "time"
 
 // continues is Continue: config.yaml, and the files in mcpServers.
 type continues struct{}
@@ -43,13 +41,11 @@ func continueServer(d *draft) {
 		d.e.Headers = d.pairs(n.get("headers"), "headers", "requestOptions.headers", ofContinue)
 		for _, m := range n.members {
 			if m.name != "headers" {
-				d.note(d.where(m.line, join(d.e.Where.Field, "requestOptions."+m.name)), "isn't taken over")
+				d.note(d.where(m.line, join(join(d.e.Where.Field, "requestOptions"), m.name)), "isn't taken over")
 			}
 		}
 	}
-	headers := d.e.Headers
 	d.common(shape{values: ofContinue})
-	d.e.Headers = append(headers, d.e.Headers...)
 	if key, at, ok := d.text("apiKey"); ok && d.e.URL != "" && key != "" {
 		d.group = "headers "
 		d.e.Headers = append(d.e.Headers, Pair{"Authorization", d.say("Bearer "+key, "Authorization", at, true, ofContinue)})

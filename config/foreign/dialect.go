@@ -132,13 +132,18 @@ func ofShell(s string, c *context) []part {
 	}), "${")
 }
 
-// ofCrush is ofShell with commands, which are never run.
+// ofCrush is ofShell with commands, which are never run. Where one ends is the shell's to find, so all behind it goes.
 func ofCrush(s string, c *context) []part {
-	if !strings.Contains(s, "$(") && !strings.Contains(s, "`") {
+	at := len(s)
+	for _, mark := range []string{"$(", "`"} {
+		if i := strings.Index(s, mark); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	if at == len(s) {
 		return ofShell(s, c)
 	}
-	// The end of a command is the shell's to find, so the whole value is what it makes.
-	return []part{c.keyring(c.name(), "a command makes it there, which isn't run")}
+	return append(ofShell(s[:at], c), c.keyring(c.name(), "a command makes it there, which isn't run"))
 }
 
 // ofOpencode has {env:NAME} and {file:path}. What is not set is empty. No file is read.

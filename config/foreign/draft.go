@@ -78,7 +78,11 @@ func (d *draft) flag(names ...string) (value, there bool) {
 func (d *draft) say(s, leaf string, at Where, whole bool, values dialect) string {
 	c := &context{reader: d.reader, draft: d, at: at, leaf: leaf, secret: whole}
 	parts := values(s, c)
-	d.plain[d.group+leaf] = unmasked(parts)
+	place := d.group + leaf
+	if d.group == "headers " {
+		place = strings.ToLower(place)
+	}
+	d.plain[place] = unmasked(parts)
 	text, ok := render(c.masked(parts))
 	if !ok {
 		c.warn("a $ before a variable can't be written here; check this value")
@@ -134,8 +138,12 @@ func (d *draft) finish() {
 		d.out.Rules = d.out.Rules[:d.rules]
 		return
 	}
-	if d.e.Project != "" && d.e.Command != "" {
+	switch {
+	case d.e.Command == "":
+	case d.e.Project != "":
 		d.inFolder()
+	case relative(d.e.Cwd), strings.Contains(d.e.Command, "/") && relative(d.e.Command):
+		d.note(d.e.Where, "its folder or program is relative to where that product was started; write an absolute path")
 	}
 	h := sha256.New()
 	for _, place := range slices.Sorted(maps.Keys(d.plain)) {
@@ -147,7 +155,6 @@ func (d *draft) finish() {
 
 // inFolder makes paths good for a process that doesn't start in the project's folder.
 func (d *draft) inFolder() {
-	relative := func(s string) bool { return !filepath.IsAbs(s) && s[0] != '~' && s[0] != '$' }
 	switch {
 	case d.e.Cwd == "":
 		d.e.Cwd = d.e.Project
@@ -158,4 +165,8 @@ func (d *draft) inFolder() {
 		d.e.Command = filepath.Join(d.e.Cwd, d.e.Command)
 	}
 	d.plain["cwd"] = d.e.Cwd
+}
+
+func relative(path string) bool {
+	return path != "" && !filepath.IsAbs(path) && path[0] != '~' && path[0] != '$'
 }

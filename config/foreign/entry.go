@@ -96,7 +96,7 @@ func (e Entry) refused(name string) string {
 	if err != nil {
 		return err.Error()
 	}
-	c, err := config.Parse("", server, nil)
+	c, err := config.ParseFrom("", server, config.From{Source: config.SourceImported})
 	switch p, isProblem := errors.AsType[*config.Problem](err); {
 	case isProblem:
 		return p.Message

@@ -21,16 +21,22 @@ const (
 
 // broken is why nothing of a file can be read. Its text holds no piece of the file.
 type broken struct {
-	line, column int // from 1; 0 is unknown
-	why          string
+	line int // from 1; 0 is unknown
+	why  string
 }
 
 var _ error = (*broken)(nil)
 
-func (b *broken) Error() string { return b.why }
+func (b *broken) Error() string {
+	if b.line > 0 {
+		return fmt.Sprintf("line %d: %s", b.line, b.why)
+	}
+	return b.why
+}
 
-// readFile returns what is in a regular file of at most 4 MiB. It never waits, neither for a FIFO nor for a device.
-func readFile(path string) ([]byte, error) {
+// ReadFile returns what is in a regular file, and of a larger one a little more than the 4 MiB that Parse takes. It never
+// waits, neither for a FIFO nor for a device.
+func ReadFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|openAtOnce, 0)
 	if err != nil {
 		return nil, unreadable(err)

@@ -39,18 +39,6 @@ func gooseValues(s string, c *context) []part {
 	return literal(s, c)
 }
 
-// rename gives a field the name that others have for it.
-func (d *draft) rename(from, to string) {
-	flat := *d.n
-	flat.members = slices.Clone(d.n.members)
-	for i := range flat.members {
-		if flat.members[i].name == from {
-			flat.members[i].name = to
-		}
-	}
-	d.n = &flat
-}
-
 // gooseKeys reads the names of variables whose values are in Goose's own part of the keyring.
 func (d *draft) gooseKeys() {
 	_, n := d.take("env_keys")

@@ -20,10 +20,9 @@ func parseJSON(text []byte) (*node, error) {
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {
-		b := &broken{why: "this is not JSON; correct it here"}
-		if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &b.line, &b.column); e != nil {
-			b.line, b.column = 1, 1
-		}
+		b := &broken{line: 1, why: "this is not JSON; correct it there"}
+		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d,", &b.line)
+		b.line = min(b.line, len(lines))
 		return nil, b
 	}
 	return jsonNode(v, lines), nil

@@ -12,7 +12,7 @@ func (mcporter) places(m Machine) []spot {
 
 func (mcporter) read(r *reader) {
 	r.servers(r.root.get("mcpServers"), "mcpServers", "", func(d *draft) {
-		d.wholeCommand(ofClaude)
+		d.wholeCommand()
 		d.only("allowedTools")
 		d.toolList("deny", "blockedTools", false)
 		d.server(shape{values: ofClaude, urls: []string{"baseUrl", "base_url", "serverUrl"}, harmless: []string{"lifecycle", "logging"}})

@@ -21,7 +21,7 @@ func (opencode) places(m Machine) []spot {
 
 func (opencode) read(r *reader) {
 	one := func(d *draft) {
-		d.wholeCommand(ofOpencode)
+		d.wholeCommand()
 		d.server(shape{values: ofOpencode, env: "environment", unit: time.Millisecond})
 	}
 	all := r.root.get("mcp")
@@ -31,21 +31,6 @@ func (opencode) read(r *reader) {
 		r.servers(all, "mcp", "", one)
 	}
 	r.opencodeRules()
-}
-
-// wholeCommand reads a command that is a list with its arguments.
-func (d *draft) wholeCommand(values dialect) {
-	n := d.n.get("command")
-	if !n.is(isList) {
-		return
-	}
-	d.take("command")
-	if len(n.items) == 0 || !n.items[0].is(isText) {
-		d.fail(d.at(n, "command"), "expected a list of texts")
-		return
-	}
-	d.e.Command = d.say(n.items[0].text, "command", d.at(n, "command"), false, values)
-	d.arguments(n, "command", n.items[1:], values)
 }
 
 // opencodeRules reads rules on SERVER_TOOL. There the last one that matches wins, here deny does before ask and allow: what

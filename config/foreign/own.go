@@ -4,21 +4,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/usher-mcp/usher/config"
 )
 
 // ownFile is what a file of usher's has already.
 type ownFile struct {
-	endpoints map[string]string // the server's name by what it connects to
-	names     map[string]bool
-	rules     map[string]bool // list, pattern and condition
+	servers []ownServer
+	rules   map[string]bool // list, pattern and condition
 }
+
+type ownServer struct{ name, endpoint string }
 
 // readOwn reads a file of usher's as the other formats are read. What is broken in it is an error.
 func readOwn(data []byte) (ownFile, error) {
-	f := ownFile{endpoints: map[string]string{}, names: map[string]bool{}, rules: map[string]bool{}}
-	if _, err := config.Parse("imported.json", data, nil); err != nil {
+	f := ownFile{rules: map[string]bool{}}
+	if _, err := config.ParseFrom("imported.json", data, config.From{Source: config.SourceImported}); err != nil {
 		return f, err
 	}
 	text, err := decode(data)
@@ -35,8 +37,7 @@ func readOwn(data []byte) (ownFile, error) {
 			continue
 		}
 		for _, m := range n.members {
-			f.names[m.name] = true
-			f.endpoints[endpointOf(m.value)] = m.name
+			f.servers = append(f.servers, ownServer{m.name, endpointOf(m.value)})
 		}
 	}
 	for _, list := range []string{"deny", "ask", "allow"} {
@@ -51,15 +52,28 @@ func readOwn(data []byte) (ownFile, error) {
 	return f, nil
 }
 
-func (f ownFile) has(name string) bool { return f.names[name] }
+func (f ownFile) has(name string) bool {
+	return slices.ContainsFunc(f.servers, func(s ownServer) bool { return s.name == name })
+}
 
-// same is the server of the file that connects to the same, or "".
-func (f ownFile) same(e Entry) string {
+// same is the server of the file that connects to the same: the one of that name, else one that is no other's. Two that
+// differ in their secrets only look the same here.
+func (f ownFile) same(e Entry, others map[string]bool) string {
 	n, err := parseJSON(e.JSON())
 	if err != nil {
 		return ""
 	}
-	return f.endpoints[endpointOf(n)]
+	endpoint, found := endpointOf(n), ""
+	for _, s := range f.servers {
+		switch {
+		case s.endpoint != endpoint:
+		case s.name == e.Name:
+			return s.name
+		case found == "" && !others[s.name]:
+			found = s.name
+		}
+	}
+	return found
 }
 
 var keyringName = regexp.MustCompile(`\$\{keyring:[^}]*\}`)

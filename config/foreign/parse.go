@@ -1,13 +1,10 @@
 package foreign
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // Read reads a file of a product.
 func Read(m Machine, p Place) *Reading {
-	data, err := readFile(p.Path)
+	data, err := ReadFile(p.Path)
 	if err != nil {
 		return &Reading{Place: p, Err: err}
 	}
@@ -19,9 +16,6 @@ func Parse(m Machine, p Place, data []byte) *Reading {
 	out := &Reading{Place: p}
 	root, err := parse(p.Path, data)
 	if err != nil {
-		if b, ok := errors.AsType[*broken](err); ok && b.line > 0 {
-			out.Notes = append(out.Notes, Note{p.Product, Where{p.Path, b.line, ""}, b.why, true})
-		}
 		out.Err = err
 		return out
 	}
@@ -108,7 +102,7 @@ func (r *reader) server(name string, at Where, n *node, project string, one func
 		project = p.Project
 	}
 	d := &draft{reader: r, n: n, used: make(map[string]bool), plain: make(map[string]string), rules: len(r.out.Rules)}
-	d.e = Entry{Product: p.Product, Name: name, Where: at, Project: project, Shared: p.Shared}
+	d.e = Entry{Product: p.Product, Name: name, Where: at, Project: project, Shared: p.Shared, Named: p.Named}
 	one(d)
 	d.finish()
 }
@@ -121,6 +115,6 @@ func (r *reader) rule(list, server, tool, args, when string, at Where) {
 		return
 	}
 	if len(r.out.Rules) < maxNotes {
-		r.out.Rules = append(r.out.Rules, Rule{p.Product, at, p.Shared, list, server, tool, args, when})
+		r.out.Rules = append(r.out.Rules, Rule{p.Product, at, p.Shared, p.Named, list, server, tool, args, when})
 	}
 }

@@ -47,7 +47,8 @@ type Place struct {
 	Product string
 	Path    string
 	Project string // the folder it belongs to; "" is none
-	Shared  bool   // others may have written it
+	Shared  bool   // others may have written it: no allow rule of it counts
+	Named   bool   // a person named this very file, so what it has may be taken
 }
 
 // spot is where a file may be. Its path may have stars, but not in a project's.
@@ -93,7 +94,7 @@ func (m Machine) at(product string, s spot) (all []Place) {
 	if s.project {
 		for _, dir := range m.folders() {
 			if path := filepath.Join(dir, s.path); there(path) {
-				return []Place{{product, path, dir, true}} // the nearest
+				return []Place{{Product: product, Path: path, Project: dir, Shared: true}} // the nearest
 			}
 		}
 		return nil

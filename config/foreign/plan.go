@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -40,6 +41,7 @@ type Plan struct {
 	Rules    []PlannedRule
 	Notes    []Note
 	Secrets  []Secret // of the servers that are added
+	Earlier  []Secret // of those that were imported before, as far as imported.json still refers to them
 	Old, New []byte   // of imported.json
 }
 
@@ -59,7 +61,7 @@ func Make(in Input) (*Plan, error) {
 		return nil, err
 	}
 	user, _ := readOwn(in.User) // whose mistakes are told elsewhere
-	p := &planner{in: in, plan: &Plan{Old: in.Imported}, imported: imported, user: user, final: map[string]string{}, names: map[string]Planned{}, ids: map[string]Planned{}}
+	p := &planner{in: in, plan: &Plan{Old: in.Imported}, imported: imported, user: user, final: map[string]string{}, names: map[string]Planned{}, ids: map[string]Planned{}, claimed: map[string]bool{}}
 	p.servers()
 	p.rules()
 	if p.plan.New, err = compose(in.Imported, p.plan); err != nil {
@@ -73,7 +75,8 @@ type planner struct {
 	plan           *Plan
 	imported, user ownFile
 	names          map[string]Planned // added, by name
-	ids            map[string]Planned // added, by identity
+	ids            map[string]Planned // added or present, by identity
+	claimed        map[string]bool    // servers of imported.json that an entry of the same name is
 	final          map[string]string  // by ID and file: the name in imported.json
 }
 
@@ -89,7 +92,12 @@ func (p *planner) servers() {
 			}
 		}
 	}
-	for _, e := range append(first, rest...) {
+	all := append(first, rest...)
+	for _, e := range all {
+		name := p.nameOf(e)
+		p.claimed[name] = p.claimed[name] || p.imported.same(e.named(name), nil) == name
+	}
+	for _, e := range all {
 		planned := p.server(e)
 		if planned.State == Added || planned.State == Present || planned.State == Same && planned.Why == "" {
 			p.final[e.ID()+"\x00"+e.Where.File] = planned.Name
@@ -98,13 +106,17 @@ func (p *planner) servers() {
 	}
 }
 
+func (p *planner) nameOf(e Entry) string {
+	if as, ok := p.in.As[e.ID()]; ok {
+		return as
+	}
+	return e.Name
+}
+
 // server decides about one entry.
 func (p *planner) server(e Entry) Planned {
 	out := Planned{Entry: e, From: e.ID()}
-	name := e.Name
-	if as, ok := p.in.As[e.ID()]; ok {
-		name = as
-	}
+	name := p.nameOf(e)
 	left := func(state State, with, why string) Planned {
 		out.State, out.With, out.Why = state, with, why
 		return out
@@ -112,10 +124,7 @@ func (p *planner) server(e Entry) Planned {
 	switch why := e.refused(name); {
 	case e.usher():
 		return left(Left, "", "it is usher itself")
-	case e.Shared && !p.in.Shared:
-		return left(Left, "", "it stands in a project's folder, where others may have written it")
 	case why != "":
-		p.plan.Notes = append(p.plan.Notes, Note{e.Product, e.Where, why, true})
 		return left(Left, "", why)
 	}
 	out.Entry = e.named(name)
@@ -123,14 +132,25 @@ func (p *planner) server(e Entry) Planned {
 		out.Entry.Name = other.Name
 		return left(Same, other.From, "")
 	}
-	if other := p.user.same(out.Entry); other != "" {
+	if other := p.user.same(out.Entry, nil); other != "" {
 		return left(Same, other, "it is in your own configuration")
 	}
-	if other := p.imported.same(out.Entry); other != "" {
+	if other := p.imported.same(out.Entry, p.claimed); other != "" {
+		p.claimed[other] = true
+		for _, s := range e.named(other).Secrets {
+			if bytes.Contains(p.in.Imported, []byte("${keyring:"+s.Name+"}")) {
+				p.plan.Earlier = append(p.plan.Earlier, s)
+			}
+		}
 		out.Entry.Name = other
-		return left(Present, other, "")
+		out = left(Present, other, "")
+		p.ids[e.identity] = out
+		return out
 	}
 	switch {
+	case e.Shared && !e.Named && !p.in.Shared:
+		out.Entry.Name = name
+		return left(Left, "", "it stands in a project's folder, where others may have written it")
 	case p.user.has(name):
 		return left(Conflict, name, "your own configuration has another server of this name")
 	case p.imported.has(name):
@@ -172,7 +192,7 @@ func (p *planner) rules() {
 
 // serverOf is the name in imported.json of the server that a rule is about, or why the rule is left.
 func (p *planner) serverOf(r Rule) (name, why string) {
-	if r.Shared && !p.in.Shared {
+	if r.Shared && !r.Named && !p.in.Shared {
 		return "", "it stands in a project's folder, where others may have written it"
 	}
 	if r.Server == "*" {

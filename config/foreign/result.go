@@ -31,6 +31,7 @@ type Entry struct {
 	Where        Where  // of its name
 	Project      string // the folder that it is for; "" is all
 	Shared       bool   // it stands in a project's folder, where others may have written it
+	Named        bool   // a person named its file
 	Type         string // stdio, http, sse or ws; "" is left open
 	Command      string
 	Args         []string
@@ -61,6 +62,7 @@ type Rule struct {
 	Product string
 	Where   Where
 	Shared  bool
+	Named   bool
 	List    string // deny, ask or allow
 	Server  string // the entry's name; * is all
 	Tool    string // the tool's, with *

@@ -48,7 +48,7 @@ func (d *draft) common(s shape) {
 		}
 		d.e.URL = d.say(address, "url", addressAt, false, s.values)
 		if _, n := d.take(fallback(s.headers, "headers")); n != nil {
-			d.e.Headers = d.pairs(n, "headers", fallback(s.headers, "headers"), s.values)
+			d.e.Headers = append(d.e.Headers, d.pairs(n, "headers", fallback(s.headers, "headers"), s.values)...)
 		}
 	case kind == "stdio":
 		d.fail(d.e.Where, "has no command")
@@ -165,6 +165,9 @@ func duration(n *node, unit time.Duration) (time.Duration, bool) {
 
 // leftover notes the fields that were not read.
 func (d *draft) leftover(harmless []string) {
+	if d.lost {
+		return
+	}
 	for _, m := range d.n.members {
 		if d.used[m.name] || slices.Contains(harmless, m.name) || m.value.is(isNull) || empty(m.value) {
 			continue
@@ -176,7 +179,7 @@ func (d *draft) leftover(harmless []string) {
 }
 
 func empty(n *node) bool {
-	return n.kind == isText && n.text == "" || (n.kind == isList || n.kind == isObject) && len(n.items)+len(n.members) == 0
+	return n.isFalse() || n.kind == isText && n.text == "" || (n.kind == isList || n.kind == isObject) && len(n.items)+len(n.members) == 0
 }
 
 // left says why a field isn't taken over; "" for what can be done without.

@@ -21,7 +21,7 @@ func parseTOML(text []byte) (*node, error) {
 		t.expression(t.parser.Expression())
 	}
 	if err := t.parser.Error(); err != nil {
-		b := &broken{line: 1, why: "this is not TOML; correct it here"}
+		b := &broken{line: 1, why: "this is not TOML; correct it there"}
 		if e, ok := errors.AsType[*unstable.ParserError](err); ok && len(e.Highlight) > 0 {
 			b.line = lineAt(t.lines, int(t.parser.Range(e.Highlight).Offset))
 		}
@@ -42,7 +42,12 @@ func (t *tomlReader) expression(e *unstable.Node) {
 	switch e.Kind {
 	case unstable.Table, unstable.ArrayTable:
 		t.table = t.root
-		for k := e.Key(); k.Next() && t.table != nil; {
+		depth := 0
+		for k := e.Key(); k.Next() && t.table != nil; depth++ {
+			if depth > maxDepth {
+				t.table = nil
+				return
+			}
 			t.table = t.open(t.table, k.Node(), e.Kind == unstable.ArrayTable && k.IsLast())
 		}
 	case unstable.KeyValue:

@@ -20,7 +20,7 @@ func plainTool(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsAny(s, "*?()") && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
 }
 
-// toolLists reads fields that list tools: allow, ask and deny are fields by rule; star says that * means all.
+// toolList reads a field that lists tools; star says that * there means all.
 func (d *draft) toolList(list, field string, star bool) {
 	_, n := d.take(field)
 	if n == nil {
@@ -43,7 +43,9 @@ func (d *draft) onlyTools(field string, names []string, n *node) {
 		if name == "*" {
 			return
 		}
-		quoted = append(quoted, strconv.Quote(name))
+		if plainTool(name) { // of any other name there is no tool
+			quoted = append(quoted, strconv.Quote(name))
+		}
 	}
 	d.rule("deny", d.e.Name, "*", "", "!(tool in ["+strings.Join(quoted, ", ")+"])", d.at(n, field))
 }

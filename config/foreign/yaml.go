@@ -35,7 +35,7 @@ func parseYAML(text []byte) (root *node, err error) {
 	return n, nil
 }
 
-func notYAML(line int) *broken { return &broken{line: line, why: "this is not YAML; correct it here"} }
+func notYAML(line int) *broken { return &broken{line: line, why: "this is not YAML; correct it there"} }
 
 type yamlReader struct {
 	left int

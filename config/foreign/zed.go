@@ -20,8 +20,8 @@ func (zed) read(r *reader) {
 			d.fail(d.e.Where, "a server of an extension, which only that product can start")
 			return
 		}
-		if old := d.n.get("command"); old.is(isObject) {
-			d.zedCommand(old)
+		if old := d.n.get("command"); old.is(isObject) { // of an older file
+			d.flatten("command", map[string]string{"path": "command"})
 		}
 		unit := time.Second
 		if f, err := strconv.ParseFloat(nodeText(d.n.get("timeout")), 64); err == nil && f >= 1000 {
@@ -36,22 +36,4 @@ func nodeText(n *node) string {
 		return ""
 	}
 	return n.text
-}
-
-// zedCommand puts the members of an older file's command where newer ones have them.
-func (d *draft) zedCommand(old *node) {
-	flat := *d.n
-	flat.members = nil
-	for _, m := range old.members {
-		if m.name == "path" {
-			m.name = "command"
-		}
-		flat.members = append(flat.members, m)
-	}
-	for _, m := range d.n.members {
-		if m.name != "command" {
-			flat.members = append(flat.members, m)
-		}
-	}
-	d.n = &flat
 }

@@ -61,12 +61,12 @@ func (h *handler) listApprovals(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) showApproval(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	one, err := h.approver.Show(r.Context(), id)
+	one, err := ShowApproval(r.Context(), h.approver, id)
 	if err != nil {
-		refuse(w, approvalFault(err, id))
+		refuse(w, err)
 		return
 	}
-	answer(w, http.StatusOK, ApprovalOf(one))
+	answer(w, http.StatusOK, one)
 }
 
 func (h *handler) answerApproval(w http.ResponseWriter, r *http.Request) {
@@ -89,8 +89,6 @@ func (h *handler) answerApproval(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// settle takes an answer. One that reaches further than the question lets it is refused, and not cut down: who gave it
-// thinks that later calls are decided.
 func (h *handler) settle(ctx context.Context, id string, v verdict) error {
 	scope, err := permission.ParseScope(v.Scope)
 	switch {
@@ -99,17 +97,32 @@ func (h *handler) settle(ctx context.Context, id string, v verdict) error {
 	case err != nil:
 		return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error()}
 	}
-	one, err := h.approver.Show(ctx, id)
+	return Decide(ctx, h.approver, id, *v.Allow, scope)
+}
+
+// ShowApproval is one question with its arguments. The error is a *fault.Error.
+func ShowApproval(ctx context.Context, from Approver, id string) (Approval, error) {
+	one, err := from.Show(ctx, id)
+	if err != nil {
+		return Approval{}, approvalFault(err, id)
+	}
+	return ApprovalOf(one), nil
+}
+
+// Decide answers a question as this user, who is the only one that the API lets in. Whether whoever asks for that may
+// decide is the caller's to find out. An answer that reaches further than the question lets it is refused, and not cut
+// down: who gave it would think that later calls are decided. The error is a *fault.Error.
+func Decide(ctx context.Context, at Approver, id string, allow bool, scope permission.Scope) error {
+	one, err := at.Show(ctx, id)
 	if err != nil {
 		return approvalFault(err, id)
 	}
-	if *v.Allow && one.State == approval.Waiting {
+	if allow && one.State == approval.Waiting {
 		if err := Reaches(one.Question, scope); err != nil {
 			return err
 		}
 	}
-	err = h.approver.Answer(ctx, id, permission.Answer{Allow: *v.Allow, Scope: scope, Via: viaAPI, Principal: me()})
-	return approvalFault(err, id)
+	return approvalFault(at.Answer(ctx, id, permission.Answer{Allow: allow, Scope: scope, Via: viaAPI, Principal: me()}), id)
 }
 
 // Reaches returns an error where a yes to a question can't reach as far as scope. The error is a *fault.Error.

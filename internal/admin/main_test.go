@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == watchdogArg {
 		os.Exit(sandbox.Watchdog(os.Args[2:]))
+	}
+	if network, address, ok := strings.Cut(os.Getenv(asClient), " "); ok {
+		beClient(network, address)
 	}
 	if dir := os.Getenv(asDecider); dir != "" {
 		decide(dir)

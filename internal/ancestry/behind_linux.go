@@ -56,13 +56,7 @@ func otherEnd(in *os.File) (maker int, pipe string, err error) {
 }
 
 // isInit reports whether orphans of all kinds end up below a process.
-func isInit(pid int) bool {
-	if pid <= 1 {
-		return true
-	}
-	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-	return err == nil && string(bytes.TrimSpace(name)) == "systemd"
-}
+func isInit(pid int) bool { return pid <= 1 || Name(pid) == "systemd" }
 
 // writes reports whether a process has a pipe open for writing.
 func writes(pid int, pipe string) bool {
@@ -101,4 +95,13 @@ func firstArgument(pid int) string {
 		return ""
 	}
 	return string(args[1])
+}
+
+// Name is what a process calls itself, at most 15 bytes; it is untrusted. "" where it can't be seen.
+func Name(pid int) string {
+	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(name))
 }

@@ -31,3 +31,6 @@ func (*Finder) PeerOfTCP(net.Conn) ([]Process, error) { return nil, errors.ErrUn
 
 // Behind isn't there on this system.
 func Behind(*os.File) (Process, error) { return Process{}, errors.ErrUnsupported }
+
+// Name isn't there on this system.
+func Name(int) string { return "" }

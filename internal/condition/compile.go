@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common/cost"
 
 	"github.com/usher-mcp/usher/permission"
 )
@@ -71,7 +71,7 @@ func (c *Compiler) Compile(source string) (*Condition, error) {
 		return nil, &Error{1, 1, fmt.Sprintf("a condition is true or false, and this is of the type %s", t)}
 	}
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if cost, err := c.env.EstimateCost(ast, sizes{}); err != nil || cost.Max > maxCost {
+	if estimate, err := c.env.EstimateCost(ast, sizes{}); err != nil || estimate.Max > maxCost {
 		options = append(options, cel.CostLimit(maxCost)) // counting takes time, and most conditions can't cost as much
 	}
 	program, err := c.env.Program(ast, options...)
@@ -129,19 +129,19 @@ func readable(err error) error {
 // sizes bounds what the estimate of a condition's cost doesn't know.
 type sizes struct{}
 
-var _ checker.CostEstimator = sizes{}
+var _ cost.Estimator = sizes{}
 
-func (sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
+func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 {
 		return nil
 	}
 	if path[0] == "args" {
-		return &checker.SizeEstimate{Max: 16 << 20}
+		return &cost.SizeEstimate{Max: 16 << 20}
 	}
-	return &checker.SizeEstimate{Max: 4096}
+	return &cost.SizeEstimate{Max: 4096}
 }
 
-func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,13 @@ type span struct {
 	value      *yaml.Node
 }
 
+// otherBreaks end a line for YAML, but not here.
+var otherBreaks = regexp.MustCompile("\\r(?:[^\\n]|$)|[\\x{85}\\x{2028}\\x{2029}]")
+
 func findBlock(data []byte, key string) (*block, error) {
+	if otherBreaks.Match(data) {
+		return nil, errByHand
+	}
 	b := &block{data: data, nl: newline(data), indent: 2, step: 2, at: len(data)}
 	for i := range data {
 		if i == 0 || data[i-1] == '\n' {

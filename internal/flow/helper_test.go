@@ -40,6 +40,7 @@ type failing struct {
 	*flow.Memory
 	load, add atomic.Bool
 	adds      atomic.Int64
+	longest   atomic.Int64 // key
 }
 
 var errBroken = errors.New("the disk is full")
@@ -56,6 +57,7 @@ func (f *failing) Add(ctx context.Context, key string, marks []flow.Mark) error 
 		return errBroken
 	}
 	f.adds.Add(1)
+	f.longest.Store(max(f.longest.Load(), int64(len(key))))
 	return f.Memory.Add(ctx, key, marks)
 }
 

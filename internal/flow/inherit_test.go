@@ -45,9 +45,15 @@ func TestInheritFromOpenSession(t *testing.T) {
 		book := newBook(t, store)
 		s := book.Session("p", "c")
 		took(t, s, "mail", both)
+		closed := book.Session("q", "c")
+		took(t, closed, "mail", both)
 		time.Sleep(5 * time.Hour)
 		if book.Session("p", "c").Labels() != both {
 			t.Error("while the session is open a new one is clean")
+		}
+		closed.Close()
+		if newBook(t, store).Session("q", "c").Labels() != both {
+			t.Error("at the end of a session that was long silent a new one is clean")
 		}
 		s.Close()
 		s.Close()
@@ -70,6 +76,12 @@ func TestSessionsOfOneClientAtOnce(t *testing.T) {
 			t.Errorf("%s: the other session doesn't know", name)
 		}
 		wrote(t, b, "notes")
+		unasked := newBook(t, store).Session("p", "c")
+		took(t, a, "files", flow.Private)
+		wrote(t, unasked, "files too")
+		if marks := fromServer(t, store, "files too"); len(marks) != 2 {
+			t.Errorf("%s: what a session wrote that nobody asked carries %+v", name, marks)
+		}
 		reader := newBook(t, store).Session("q", "d")
 		took(t, reader, "notes", flow.Untrusted)
 		if reader.Check(send, flow.ClosedSink) == nil {
@@ -113,4 +125,12 @@ func TestStoreIsntWrittenForEachCall(t *testing.T) {
 			t.Errorf("in ten minutes written %d times", n)
 		}
 	})
+}
+
+// fromServer is what a new session takes in there.
+func fromServer(t *testing.T, store flow.Store, server string) []flow.Mark {
+	t.Helper()
+	s := newBook(t, store).Session("nobody", server)
+	took(t, s, server, 0)
+	return s.Marks()
 }

@@ -101,9 +101,10 @@ func TestServerCarries(t *testing.T) {
 	}
 }
 
-// The same holds for whatever else keeps things.
+// The same holds for whatever else keeps things, however long its name is.
 func TestOtherCarriers(t *testing.T) {
-	book := newBook(t, nil)
+	store := &failing{Memory: flow.NewMemory()}
+	book := newBook(t, store)
 	s, reader := book.Session("p", "one"), book.Session("p", "two")
 	took(t, s, "mail", both)
 	artifact := flow.Carrier{Kind: "artifact", Name: strings.Repeat("a/", 400)}
@@ -115,6 +116,9 @@ func TestOtherCarriers(t *testing.T) {
 	}
 	if f := reader.Check(send, flow.ClosedSink); f == nil || !slices.Equal(f.Private, []string{"mail"}) {
 		t.Errorf("%+v", f)
+	}
+	if n := store.longest.Load(); n > flow.MaxKey {
+		t.Errorf("a key of %d bytes", n)
 	}
 }
 
@@ -144,7 +148,15 @@ func TestStoreFails(t *testing.T) {
 	if newBook(t, store).Session("p", "c").Check(send, flow.ClosedSink) == nil {
 		t.Error("when it works again, it isn't kept")
 	}
+	sound := newBook(t, store).Session("p", "sound")
+	if got := sound.Labels(); got != 0 {
+		t.Fatalf("it holds %v", got)
+	}
+	took(t, s, "files", both) // so that there is something to read
 	store.load.Store(true)
+	if sound.Check(send, flow.ClosedSink) == nil {
+		t.Error("the ledger can't be read any more, and the session is clean")
+	}
 	blind := newBook(t, store).Session("p", "d")
 	f := blind.Check(send, flow.ClosedSink)
 	if f == nil || !slices.Equal(f.Private, []string{flow.Unknown}) {

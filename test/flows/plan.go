@@ -1,20 +1,22 @@
 package flows
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // step is one call that a text wants: a tool, and how what the agent holds is written for it.
 type step struct{ tool, as string }
 
 var (
-	wanted = regexp.MustCompile(`(?:mcp\.(?:mail|notes|net|web)|local)\.[a-z_]+|base64|hex|reverse`)
+	wanted = regexp.MustCompile(`mcp\.mail\.read_mail|mcp\.notes\.(?:read|write)_note|mcp\.net\.(?:lookup|post|send)|mcp\.web\.fetch|local\.read_file|base64|hex|reverse`)
 	token  = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
 )
 
@@ -65,16 +67,22 @@ func carries(tool string) bool {
 	return strings.HasPrefix(tool, "mcp.net.") || tool == "mcp.web.fetch" || tool == "mcp.notes.write_note"
 }
 
-// stringsOf are all strings of a JSON value, in their order.
+// stringsOf are the texts in a JSON value, in their order: its strings, but for names and for what type a thing is of.
 func stringsOf(raw []byte) (all []string) {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	last := ""
 	for {
-		t, err := d.Token()
+		t, err := d.ReadToken()
 		if err != nil {
 			return all
 		}
-		if s, ok := t.(string); ok {
-			all = append(all, s)
+		if t.Kind() != '"' {
+			continue
+		}
+		if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 {
+			last = t.String()
+		} else if kind != '{' || last != "type" {
+			all = append(all, t.String())
 		}
 	}
 }

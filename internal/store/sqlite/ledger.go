@@ -12,7 +12,10 @@ import (
 // Ledger is a file for what can't be found out again: open questions and their answers, trust, taint, and who is
 // connected. A write that has returned survives a crash of the machine. All methods are safe for concurrent use, and by
 // several processes at once.
-type Ledger struct{ d *DB }
+type Ledger struct {
+	d     *DB
+	stamp *stamp
+}
 
 // OpenLedger opens the file at path, or makes it, readable only for its owner, and its folder. A file that is damaged is
 // renamed, never deleted, to path.damaged-<time>, with a notice; one that a newer version wrote is an error. Where it
@@ -22,7 +25,7 @@ func OpenLedger(ctx context.Context, path string, o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Ledger{d: d}, nil
+	return &Ledger{d: d, stamp: openStamp(path + ".stamp")}, nil
 }
 
 // Close closes the file. It is idempotent. Writes that are under way may fail.

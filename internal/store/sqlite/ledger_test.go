@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-mcp/usher/internal/approval"
+	"github.com/usher-mcp/usher/internal/flow"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 	"github.com/usher-mcp/usher/permission"
 )
@@ -166,7 +167,7 @@ func TestLedgerNewer(t *testing.T) {
 		t.Fatal("it was opened")
 	}
 	contains(t, err.Error(), path, "newer version of Usher", "Use that version")
-	if names, err := filepath.Glob(path + ".*"); err != nil || len(names) != 1 {
+	if names, err := filepath.Glob(path + ".*"); err != nil || len(names) != 2 {
 		t.Errorf("%q, %v", names, err)
 	}
 }
@@ -201,37 +202,58 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestTaint(t *testing.T) {
+// flow.Store: marks join, in whatever order they come, and another handle learns that something changed.
+func TestMarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l, _ := openLedger(t, path)
-	at := time.Now().UTC().Truncate(time.Millisecond)
-	for _, add := range []sqlite.Taint{
-		{"client:a", []string{"untrusted"}, []string{"web"}, at},
-		{"client:a", []string{"private", "untrusted"}, []string{"mail", "web"}, at.Add(-time.Hour)},
-		{"server:a", []string{"private"}, nil, at.Add(-time.Hour)},
-	} {
-		if err := l.Taint(t.Context(), add); err != nil {
-			t.Fatal(err)
-		}
-	}
 	other, _ := openLedger(t, path)
-	got, found, err := other.Tainted(t.Context(), "client:a")
-	want := sqlite.Taint{"client:a", []string{"untrusted", "private"}, []string{"web", "mail"}, at}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil || !found {
-		t.Error(diff, found, err)
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	stamper, ok := other.Taints().(flow.Stamper)
+	if !ok {
+		t.Fatal("it can't tell that nothing changed")
 	}
-	for _, prefix := range []string{"client:", ""} {
-		if _, found, err := l.Tainted(t.Context(), "server:a"); err != nil || !found {
-			t.Errorf("%q: %v, %v", prefix, found, err)
-		}
-		if err := l.Untaint(t.Context(), prefix, at); err != nil {
+	before := stamper.Stamp()
+	if stamper.Stamp() != before {
+		t.Error("the stamp changes by itself")
+	}
+	for _, add := range [][]flow.Mark{
+		{{Source: "web", Labels: flow.Untrusted, At: at}, {Source: "mail", Labels: flow.Private, At: at}},
+		{{Source: "web", Labels: flow.Private, At: at.Add(-time.Hour)}},
+	} {
+		if err := l.Taints().Add(t.Context(), "client:a", add); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for key, want := range map[string]bool{"client:a": true, "server:a": false, "client:": false} {
-		if _, found, err := l.Tainted(t.Context(), key); err != nil || found != want {
-			t.Errorf("%s: %v, %v", key, found, err)
-		}
+	if stamper.Stamp() == before {
+		t.Error("the other handle doesn't learn that something changed")
+	}
+	got, err := other.Taints().Load(t.Context(), "client:a")
+	slices.SortFunc(got, func(a, b flow.Mark) int { return strings.Compare(a.Source, b.Source) })
+	want := []flow.Mark{{Source: "mail", Labels: flow.Private, At: at}, {Source: "web", Labels: flow.Private | flow.Untrusted, At: at}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if none, err := l.Taints().Load(t.Context(), "client:b"); err != nil || len(none) != 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+	if err := l.Taints().Add(t.Context(), strings.Repeat("k", 301), nil); err == nil {
+		t.Error("a key has no bound")
+	}
+}
+
+// Another program that cuts the stamp's file off costs a look at the ledger for each call, not the process.
+func TestStampCutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, _ := openLedger(t, path)
+	if err := os.Truncate(path+".stamp", 0); err != nil {
+		t.Fatal(err)
+	}
+	stamper := l.Taints().(flow.Stamper)
+	if stamper.Stamp() == stamper.Stamp() {
+		t.Error("a stamp that can't be read says that nothing changed")
+	}
+	if err := l.Taints().Add(t.Context(), "k", []flow.Mark{{Source: "s", Labels: flow.Private, At: time.Now()}}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 )
 
 var (
@@ -36,6 +38,17 @@ type object = map[string]any
 func main() {
 	flag.Parse()
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	var out sync.Mutex
+	send := func(m message) {
+		line, err := json.Marshal(m)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		out.Lock()
+		defer out.Unlock()
+		_, _ = os.Stdout.Write(append(line, '\n')) // the end of the input tells that nobody reads
+	}
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -59,16 +72,38 @@ func main() {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
+			if waits(m.Params) {
+				go func() {
+					answer.Result = call(m.Params)
+					send(answer)
+				}()
+				continue
+			}
 			answer.Result = call(m.Params)
 		default:
 			answer.Error = object{"code": -32601, "message": "Method not found"}
 		}
-		out, err := json.Marshal(answer)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		if _, err := os.Stdout.Write(append(out, '\n')); err != nil {
+		send(answer)
+	}
+}
+
+// later is the key of a note that whoever reads it waits for.
+const later = "later"
+
+func waits(params json.RawMessage) bool {
+	var c struct {
+		Name      string
+		Arguments struct{ Key string }
+	}
+	return json.Unmarshal(params, &c) == nil && c.Name == "read_note" && c.Arguments.Key == later
+}
+
+// wait returns when the note is there, or after a while.
+func wait() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); <-tick.C {
+		if _, err := os.Stat(file(later)); err == nil {
 			return
 		}
 	}
@@ -122,11 +157,15 @@ func call(params json.RawMessage) any {
 	case "fetch":
 		return read(c.Arguments.URL)
 	case "read_note":
+		if c.Arguments.Key == later {
+			wait()
+		}
 		return read(c.Arguments.Key)
 	case "write_note":
 		kept, err := json.Marshal(text(c.Arguments.Text))
 		if err == nil {
-			err = os.WriteFile(file(c.Arguments.Key), kept, 0o600)
+			next := file(c.Arguments.Key) + ".new" // half a note is never read
+			err = errors.Join(os.WriteFile(next, kept, 0o600), os.Rename(next, file(c.Arguments.Key)))
 		}
 		if err != nil {
 			return text(err.Error())

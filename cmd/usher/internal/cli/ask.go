@@ -5,10 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/permission"
 )
 
@@ -23,7 +27,7 @@ func (a *app) asker(p *progress) asker {
 	if !a.err.tty || !isTerminal(a.in) {
 		return &nobody{}
 	}
-	return &terminalAsker{in: bufio.NewReader(a.in), to: a.err, progress: p}
+	return &terminalAsker{in: bufio.NewReader(a.in), to: a.err, progress: p, may: a.mayDecide}
 }
 
 type nobody struct{ rule *permission.Rule }
@@ -58,6 +62,13 @@ type terminalAsker struct {
 	in       *bufio.Reader
 	to       *terminal
 	progress *progress
+	may      func(context.Context) error // whether this process may answer; nil: it may
+
+	// watch is for a person who answers what others asked: who asks is shown, a yes can hold for the session, and an
+	// answer can be put off.
+	watch  bool
+	typist *typist // where lines come from then
+	more   string  // what is shown besides
 
 	rule   *permission.Rule
 	always string // the tool that is to run always from now on
@@ -70,28 +81,48 @@ func (t *terminalAsker) asks() *permission.Rule { return t.rule }
 // tries is how often a person may mistype.
 const tries = 3
 
+// errLater says that a person doesn't want to answer now.
+var errLater = errors.New("put off")
+
 // Ask shows the question and waits for a line. What is no answer is asked again; after that, and at the end of input, it
 // is a no. When ctx ends, the reader stays until the next line comes, which nobody gets then.
 func (t *terminalAsker) Ask(ctx context.Context, q permission.Question) (permission.Answer, error) {
 	defer t.progress.hold()()
 	t.rule = q.Rule
-	fmt.Fprint(t.to, t.question(q))
+	if t.may != nil {
+		if err := t.may(ctx); err != nil {
+			return permission.Answer{}, err
+		}
+	}
+	fmt.Fprintf(t.to, "%s\n%s ", t.to.show(questionScreen{Question: q, now: time.Now(), full: t.watch, more: t.more}), t.choices(q))
+	shown := time.Now()
 	answer, understood := permission.Answer{}, false
 	for try := 1; !understood && try <= tries; try++ {
 		if try > 1 {
 			fmt.Fprintf(t.to, "please type one of these letters: %s ", t.choices(q))
 		}
-		typed, err := t.typed(ctx)
+		typed, err := t.next(ctx, shown)
 		if err != nil {
 			return permission.Answer{}, err
 		}
-		answer, understood = parseAnswer(typed, lasting(q))
+		if t.watch && later(typed) {
+			return permission.Answer{}, errLater
+		}
+		answer, understood = parseScoped(typed, t.scopes(q))
 	}
 	if answer.Scope == permission.Always {
 		t.always = q.Target.Canonical()
 	}
 	answer.Via, answer.Principal = "terminal", whoami()
 	return answer, nil
+}
+
+// next is the line that is about what was shown at a time.
+func (t *terminalAsker) next(ctx context.Context, shown time.Time) (string, error) {
+	if t.typist != nil {
+		return t.typist.next(ctx, shown)
+	}
+	return t.typed(ctx)
 }
 
 // typed is the next line; "" at the end of input, where nobody said yes.
@@ -116,46 +147,31 @@ func (t *terminalAsker) typed(ctx context.Context) (string, error) {
 	}
 }
 
-// lasting reports whether an answer can hold for later calls too: an allow rule neither lets a destructive call in nor
-// comes before an ask rule.
-func lasting(q permission.Question) bool { return q.Risk < permission.Destructive && q.Rule == nil }
+// scopes are how far a yes can reach. One for good neither lets a destructive call in nor comes before an ask rule; one
+// for the session is of no use to a command that makes one call.
+func (t *terminalAsker) scopes(q permission.Question) []permission.Scope {
+	all := []permission.Scope{permission.Once}
+	if t.watch && admin.Reaches(q, permission.Session) == nil {
+		all = append(all, permission.Session)
+	}
+	if admin.Reaches(q, permission.Always) == nil {
+		all = append(all, permission.Always)
+	}
+	return all
+}
 
 func (t *terminalAsker) choices(q permission.Question) string {
-	choices := "[y] once   [n] no (default)"
-	if lasting(q) {
-		choices = "[y] once   [a] always   [n] no (default)"
+	all := t.scopes(q)
+	var text strings.Builder
+	for _, s := range all {
+		text.WriteString([...]string{"[y] once   ", "[s] session   ", "[a] always   "}[s])
 	}
-	return choices + " " + t.to.paint(bold, ">")
+	text.WriteString("[n] no (default)")
+	if t.watch {
+		text.WriteString("   [l] later")
+	}
+	return text.String() + " " + t.to.paint(bold, ">")
 }
-
-// question shows all that is decided about. None of it can leave its place: names are one line, and the arguments are
-// JSON with everything escaped that isn't plainly seen.
-func (t *terminalAsker) question(q permission.Question) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n", t.to.paint(bold, "Run "+line(q.Target.Tool)+"?"))
-	row := func(name, text string, c style) {
-		fmt.Fprintf(&b, "  %s %s\n", t.to.paint(dim, pad(name, 9)), t.to.paint(c, text))
-	}
-	server := "built in"
-	if q.Target.Server != "" {
-		server = line(q.Target.Server)
-	}
-	row("tool", line(q.Target.Canonical()), "")
-	row("server", server, "")
-	row("risk", q.Risk.String(), riskStyle(q.Risk.String()))
-	row("asks", t.to.wrapped(askReason(q), answerColumn), "")
-	if says := firstLine(q.Title); says != "" {
-		row("it says", cut(says, t.to.width()-answerColumn), "")
-	}
-	row("arguments", "", "")
-	for l := range strings.Lines(prettyJSON(q.Args)) {
-		fmt.Fprintf(&b, "    %s", l)
-	}
-	fmt.Fprintf(&b, "\n%s ", t.choices(q))
-	return b.String()
-}
-
-const answerColumn = 2 + 9 + 1 // where the right column of a question begins
 
 func askReason(q permission.Question) string {
 	switch {
@@ -181,17 +197,39 @@ func prettyJSON(raw json.RawMessage) string {
 }
 
 func parseAnswer(typed string, always bool) (answer permission.Answer, understood bool) {
+	scopes := []permission.Scope{permission.Once}
+	if always {
+		scopes = append(scopes, permission.Always)
+	}
+	return parseScoped(typed, scopes)
+}
+
+func parseScoped(typed string, scopes []permission.Scope) (answer permission.Answer, understood bool) {
+	yes := func(s permission.Scope) (permission.Answer, bool) {
+		if !slices.Contains(scopes, s) {
+			return permission.Answer{}, false
+		}
+		return permission.Answer{Allow: true, Scope: s}, true
+	}
 	switch strings.ToLower(strings.TrimSpace(typed)) {
 	case "y", "yes":
-		return permission.Answer{Allow: true}, true
+		return yes(permission.Once)
+	case "s", "session":
+		return yes(permission.Session)
 	case "a", "always":
-		if always {
-			return permission.Answer{Allow: true, Scope: permission.Always}, true
-		}
+		return yes(permission.Always)
 	case "n", "no", "":
 		return permission.Answer{}, true
 	}
 	return permission.Answer{}, false
+}
+
+func later(typed string) bool {
+	switch strings.ToLower(strings.TrimSpace(typed)) {
+	case "l", "later":
+		return true
+	}
+	return false
 }
 
 func whoami() string {

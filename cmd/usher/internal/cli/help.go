@@ -23,7 +23,6 @@ const firstConfig = `{
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
-		{Use: "config", Short: "How to write the configuration", Long: configHelp},
 	}
 }
 

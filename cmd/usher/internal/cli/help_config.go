@@ -79,7 +79,8 @@ servers. A time is such as "30s" or "2m"; a number is milliseconds.
                 changed
 
 ${NAME} is the value of a variable of yours, ${NAME:-text} has a default, $${ stands for ${
-itself. This works in all texts of a server and in log.dir.
+itself. ${keyring:NAME} is a secret of your keyring; usher secret set NAME keeps it there.
+This works in all texts of a server and in log.dir.
 
 A server doesn't get your whole environment, only HOME, USER, LOGNAME, SHELL, PATH, TERM, LANG
 and LC_*, TZ, TMPDIR, and the variables for proxies and certificates. Name what else it
@@ -96,6 +97,13 @@ Fields of "permissions":
         allow TOOL --risk LEVEL writes {"risk": LEVEL,
         "hash": …}, for the definition that you saw; a
         label without its hash can only raise the risk
+  mode  how to treat what no rule decides: default;
+        accept-reads (a tool that calls itself read-only
+        runs); plan (only reads run); dont-ask (what
+        would ask is denied); bypass (it runs)
+  grants
+        what you answered with always, for a tool as it
+        was then; usher writes it
 
 A pattern is a tool's full name, in which * stands for any characters. Nothing else is
 special: ? and [ ] stand for themselves.
@@ -109,6 +117,9 @@ special: ? and [ ] stand for themselves.
 
 mcp__fs__read_file is the same in the spelling of models. A rule for mcp.fs.* doesn't reach a
 server called fs2.
+
+In place of a pattern there may be an object: {"rule": "mcp.fs.*", "when": CONDITION}, with a
+condition in CEL, or {"rule": "mcp.fs.*", "entry": HASH}, for that one entry of a server.
 
 Deny wins over ask, and ask over allow, however exact the rules are. Where no rule matches,
 the risk decides: a call that only reads runs, all others ask. A destructive call asks each
@@ -127,6 +138,21 @@ Fields of "log":
 
 Other fields:
 
+  approvals     "wait": how long a call waits for your
+                answer (25s; 0: not at all); "keep": how
+                long the question stays open (15m)
+  flows         off, ask (the default) or deny: what to do
+                about calls that could carry private data
+                out; or {"mode": "ask", "labels":
+                {"mcp.mail.*": ["private", "untrusted",
+                "egress"]}, "inherit": "1h"}
+  projects      what holds in one folder: {"~/work/x":
+                {"mcpServers": {…}, "permissions": {…}}}
+  allowedServers, deniedServers
+                lists of {"serverName": NAME},
+                {"serverCommand": [PROGRAM, ARGUMENT…]} and
+                {"serverUrl": "https://host/*"}: which
+                servers may run at all
   defaults      see above, such as {"callTimeout": "2m"}
   profile       where the defaults come from: enterprise,
                 the default; professional: stdio, http and
@@ -164,4 +190,5 @@ A mistake costs one entry, and is named with its line. A mistake under "permissi
 all calls ask until it is repaired, because what can't be read may have been a deny.
 
 Check the file with: usher doctor
+For an editor that checks it while you write: usher config schema
 `

@@ -65,6 +65,9 @@ func (a *app) serveAll(ctx context.Context, at addresses) error {
 }
 
 func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config.Config, w *watcher) error {
+	if err := noteClients(ctx, d, h, w.say); err != nil {
+		return err
+	}
 	g := gateway.New(h.Host, gateway.Options{})
 	s := serveDoors(d, g)
 	defer s.stop(g)

@@ -43,7 +43,9 @@ func (d daemon) reloaded(err error) error {
 
 // openAdmin serves the admin API. Usher does without it where it can't be had, and says so.
 func (a *app) openAdmin(h *standard.Host, w *watcher) (closer func()) {
-	api, err := admin.Open(admin.Options{Host: daemon{h}, DataDir: a.data(), Notice: w.say})
+	api, err := admin.Open(admin.Options{
+		Host: daemon{h}, DataDir: a.data(), Notice: w.say, Approvals: h.Questions(), Guard: guard(h.Ledger),
+	})
 	if err == nil {
 		return func() { _ = api.Close() }
 	}

@@ -66,6 +66,9 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 		fmt.Fprintln(a.err, "usher stdio speaks MCP on standard input; an agent starts it. To try it by hand, use: "+line(a.command())+" call")
 	}
 	return a.withHost(ctx, o, func(ctx context.Context, h *standard.Host) error {
+		if err := noteStarter(ctx, a.in, h, (&progress{to: a.err}).note); err != nil {
+			return err
+		}
 		g := gateway.New(h.Host, gateway.Options{})
 		defer g.Close()
 		err := g.ServeStdio(ctx, a.in, os.Stdout)

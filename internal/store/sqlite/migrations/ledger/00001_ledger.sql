@@ -27,12 +27,14 @@ CREATE TABLE trust (
 	at     INTEGER NOT NULL -- milliseconds since 1970
 ) STRICT;
 
-CREATE TABLE taint (
-	key     TEXT PRIMARY KEY,
-	labels  TEXT NOT NULL, -- JSON lists of strings
-	sources TEXT NOT NULL,
-	at      INTEGER NOT NULL -- milliseconds since 1970
+CREATE TABLE mark (
+	key    TEXT NOT NULL, -- a server that was given something, or a client that knows it
+	source TEXT NOT NULL,
+	labels INTEGER NOT NULL,
+	at     INTEGER NOT NULL, -- milliseconds since 1970
+	PRIMARY KEY (key, source)
 ) STRICT;
+CREATE INDEX mark_at ON mark (at);
 
 CREATE TABLE client (
 	pid   INTEGER NOT NULL,
@@ -44,7 +46,7 @@ CREATE TABLE client (
 
 -- +goose Down
 DROP TABLE client;
-DROP TABLE taint;
+DROP TABLE mark;
 DROP TABLE trust;
 DROP TABLE argument;
 DROP TABLE approval;
