@@ -123,35 +123,49 @@ func unanswered(c *call, d permission.Decision, err error) error {
 // bond is what an answer for a session is bound to (F4).
 type bond struct{ entry, definition, pack string }
 
-func bondOf(f *permission.Call) bond { return bond{f.Entry, f.Definition, f.Package} }
-
-// granted reports whether the tool, as it is now, was allowed for this session.
+// granted reports whether the tool, as it is now, was allowed for this session. A package that isn't known yet is looked
+// at when the server is there.
 func (s *Session) granted(f *permission.Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.grants[f.Target]
-	return ok && b == bondOf(f)
+	return ok && b.entry == f.Entry && b.definition == f.Definition && (b.pack == f.Package || f.Package == "")
 }
 
-// grant keeps an answer that reaches further than this call.
+// boundTo is the package that the answer which lets a call in was for; empty where none is known.
+func (s *Session) boundTo(t permission.Target, d permission.Decision) string {
+	if d.Grant != nil {
+		return d.Grant.Package
+	}
+	if d.SourcedFrom != "session_allow" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grants[t].pack
+}
+
+// grant prepares to keep an answer that reaches further than this call.
 func (s *Session) grant(c *call, q *permission.Question, scope permission.Scope, resolved *event.PermissionResolved) {
 	if scope == permission.Once || q.OnceOnly() {
 		return
 	}
-	s.mu.Lock()
-	s.grants[c.tool.Target] = bond{q.Entry, q.Definition, q.Package}
-	s.mu.Unlock()
+	c.lasts = &lasting{Grant: permission.Grant{Target: c.tool.Target, Entry: q.Entry, Definition: q.Definition}}
 	resolved.SourcedFrom = "session_allow_once"
-	if scope != permission.Always || s.h.o.Remember == nil {
+	if scope == permission.Always && s.h.o.Remember != nil {
+		c.lasts.always = true
+		resolved.SourcedFrom = "always_allow"
+	}
+}
+
+// remember writes a lasting answer where the user's configuration is.
+func (c *call) remember(g permission.Grant) {
+	h := c.s.h
+	if err := h.o.Remember(g); err != nil {
+		h.record(event.ConfigRejected{Message: "the answer \"always\" could not be kept: " + h.redact(err.Error())})
 		return
 	}
-	g := permission.Grant{Target: c.tool.Target, Entry: q.Entry, Definition: q.Definition, Package: q.Package}
-	if err := s.h.o.Remember(g); err != nil {
-		s.h.record(event.ConfigRejected{Message: "the answer \"always\" could not be kept: " + s.h.redact(err.Error())})
-		return
-	}
-	resolved.SourcedFrom = "always_allow"
-	c.add(event.GrantChanged{What: c.name, Scope: "always", Hash: q.Definition, By: resolved.Via})
+	c.add(event.GrantChanged{What: c.name, Scope: "always", Hash: g.Definition, By: "user"})
 }
 
 // waitingEvery is how often a caller that wants progress hears that it still has to wait.

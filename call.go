@@ -62,9 +62,13 @@ func (c *call) sending(ctx context.Context, req *mcp.Message, attempt int, last 
 	if err := c.stillThat(); err != nil {
 		return err
 	}
+	if err := c.samePackage(); err != nil {
+		return err
+	}
 	if err := c.carries(); err != nil {
 		return err
 	}
+	c.keep()
 	if !c.isLocal() {
 		if attempt > 1 && c.clock.running() {
 			c.add(c.callFailed(fault.Of(h.redactError(last))))

@@ -27,6 +27,7 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 	resolved := event.PermissionResolved{ToolCallID: c.id, Decision: "deny", Actor: d.Actor, SourcedFrom: d.SourcedFrom, Rule: pattern(d.Rule)}
 	switch d.Effect {
 	case permission.Allow:
+		c.bound = s.boundTo(c.tool.Target, d)
 		resolved.Decision = "allow"
 		c.said.resolved = resolved
 		c.add(&c.said.resolved)
@@ -74,7 +75,7 @@ func (s *Session) stillSo(c *call, asked *permission.Question) error {
 	}
 	f := s.facts(now, c.risk, c.args)
 	switch {
-	case f.Entry != asked.Entry || f.Package != asked.Package:
+	case f.Entry != asked.Entry || f.Package != asked.Package && asked.Package != "":
 		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "its server changed while the question was open", Hint: "Call again"}
 	case s.h.o.Policy().Decide(f).Effect == permission.Deny:
 		return &fault.Error{Kind: fault.PermissionDenied, Detail: "a rule denies it since the question was asked"}

@@ -27,6 +27,7 @@ var order = []string{
 	"config",
 	"config/foreign",
 	"internal/connect",
+	"internal/keyring/keyringtest",
 	"internal/keyring",
 	"internal/dial",
 	"internal/wake",

@@ -32,6 +32,9 @@ type Server struct {
 	Source string
 	// Entry is a hash of its entry, to which grants are bound (F4). It must tell no secret. Empty: the Key.
 	Entry string
+	// Package returns what a process of this server runs, such as "npm:name@1.2.3", to which grants are bound (F4); empty
+	// where it doesn't know. It is called once for each process, after that has answered. Nil: nothing is known.
+	Package func(pid int) string
 	// Credentials says that its entry carries a secret, so that what it answers isn't everybody's.
 	Credentials bool
 	// Key is the identity of the server's configuration: Apply leaves a server alone whose Key is the same, and what is
@@ -71,6 +74,8 @@ type hosted struct {
 	shelf *catalog.Shelf
 	owner router.Origin
 	grace time.Time // nobody waits for its first list any longer (C8)
+
+	ran atomic.Pointer[ran] // nil: no process has served yet
 
 	showing sync.Mutex // guards told
 	told    told
@@ -228,9 +233,6 @@ func (s Server) lifecycle() Lifecycle {
 	}
 	return *s.Lifecycle
 }
-
-// pack is the package that the server's process runs, with its version; empty where that isn't known.
-func (s *hosted) pack() string { return "" }
 
 func (h *Host) host(s Server, shelf *catalog.Shelf) *hosted {
 	slots := h.servers.remote

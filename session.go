@@ -43,6 +43,8 @@ type call struct {
 	risk   permission.Risk
 	traits flow.Traits
 	flow   *flow.Flow // what it could carry out; nil: nothing
+	bound  string     // the package that an earlier answer was for, which let the call in
+	lasts  *lasting   // an answer that is to be kept; nil: none
 
 	events []event.Data // not yet in the log; they go in together, in order
 	said   struct {     // the events of nearly every call, which lie here and not in memory of their own

@@ -107,3 +107,6 @@ func unwrapped(program string, args []string) []string {
 	}
 	return nil
 }
+
+// RunsPackage reports whether the entry's command is a package runner, such as npx or uvx, as far as its words tell.
+func (s *Server) RunsPackage() bool { return runsPackage(s.Command, s.Args) }

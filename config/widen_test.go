@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -20,6 +21,7 @@ import (
 // TestAProjectNeverWidens: with a project's file, whatever is in it and whatever of it is trusted, no call runs, or runs
 // without a question, that wouldn't without it; no server runs that nobody trusted. F3, G2
 func TestAProjectNeverWidens(t *testing.T) {
+	_ = flag.Set("rapid.nofailfile", "true") // what failed is printed
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +59,13 @@ func TestAProjectNeverWidens(t *testing.T) {
 		if with.Log != without.Log || with.Approvals != without.Approvals || with.Flows.Mode != without.Flows.Mode || with.Permissions.Mode != without.Permissions.Mode {
 			t.Fatalf("a setting changed: %s", text)
 		}
+		if p, q := with.Permissions, without.Permissions; !slices.Equal(p.Allow, q.Allow) || !slices.Equal(p.Grants, q.Grants) {
+			t.Fatalf("an allow rule came with %s", text)
+		}
 		before, after := policyOf(without), policyOf(with)
 		for range 20 {
 			call := aCall(t)
-			was, is := decide(before, without, call), decide(after, with, call)
+			was, is := decide(t, before, without, call), decide(t, after, with, call)
 			if _, err := without.Admit(call.Server); err != nil { // new, and trusted: then no rule of the user's may let it run
 				if is.Effect == permission.Allow && (is.Rule != nil || is.Grant != nil) {
 					t.Fatalf("%s: allowed by %+v with the project's file %s", call.Canonical(), is, text)
@@ -160,7 +165,7 @@ func aCall(t *rapid.T) permission.Call {
 }
 
 // decide is what a host does with a call: nothing runs on a server that isn't admitted.
-func decide(p *permission.Policy, c *config.Config, call permission.Call) permission.Decision {
+func decide(t *rapid.T, p *permission.Policy, c *config.Config, call permission.Call) permission.Decision {
 	a, err := c.Admit(call.Server)
 	if err != nil {
 		return permission.Decision{Effect: permission.Deny}
@@ -168,6 +173,10 @@ func decide(p *permission.Policy, c *config.Config, call permission.Call) permis
 	s := a.Server()
 	trusted := s.Source == config.SourceUser && s.TrustHints == nil || s.TrustHints != nil && *s.TrustHints
 	call.Source, call.Entry = s.Source, s.Hash
+	call.Risk = permission.Assess(call.Annotations, false)
+	if s.Source == config.SourceProject && p.RiskOf(call.Target, call.Definition, call.Risk) < call.Risk { // a label for another server
+		t.Fatalf("a label lowers the risk of %s, which is a project's", call.Canonical())
+	}
 	call.Risk = p.RiskOf(call.Target, call.Definition, permission.Assess(call.Annotations, trusted))
 	if m, err := permission.ParseMode(c.Permissions.Mode); err == nil {
 		call.Mode = m

@@ -4,7 +4,8 @@ import "fmt"
 
 // Grant is a person's lasting "yes" to one tool as it was then: for this entry of the configuration (a hash), this
 // definition of the tool (a hash) and this resolved package (`npm:name@1.2.3`, or empty where none was known). If any
-// of them is another now, it doesn't count.
+// of them is another now, it doesn't count. A package that isn't known now is no other: the caller looks again when the
+// server runs.
 type Grant struct {
 	Target
 	Entry      string
@@ -23,10 +24,8 @@ func (g *Grant) stale(c *Call) string {
 		return "the server's entry in the configuration has changed since it was allowed"
 	case g.Definition != c.Definition:
 		return "the tool's definition has changed since it was allowed"
-	case g.Package == c.Package:
+	case g.Package == c.Package, c.Package == "":
 		return ""
-	case c.Package == "":
-		return fmt.Sprintf("it was allowed for the package %s, and which one runs now isn't known", g.Package)
 	case g.Package == "":
 		return fmt.Sprintf("it was allowed when its package wasn't known, which is %s now", c.Package)
 	}

@@ -120,18 +120,18 @@ func TestGrants(t *testing.T) {
 		want   Effect
 		stale  string
 	}{
-		"as it was":              {func(*Grant, *Call, *Policy) {}, Allow, ""},
-		"another entry":          {func(_ *Grant, c *Call, _ *Policy) { c.Entry = "sha256:f" }, Ask, "entry"},
-		"another definition":     {func(_ *Grant, c *Call, _ *Policy) { c.Definition = "sha256:f" }, Ask, "definition"},
-		"another package":        {func(_ *Grant, c *Call, _ *Policy) { c.Package = "npm:x@1.0.1" }, Ask, "npm:x@1.0.1"},
-		"package no longer seen": {func(_ *Grant, c *Call, _ *Policy) { c.Package = "" }, Ask, "isn't known"},
-		"package seen only now":  {func(g *Grant, _ *Call, _ *Policy) { g.Package = "" }, Ask, "wasn't known"},
-		"bound to nothing":       {func(g *Grant, c *Call, _ *Policy) { g.Definition, c.Definition = "", "" }, Ask, "nothing"},
-		"bound to no entry":      {func(g *Grant, c *Call, _ *Policy) { g.Entry, c.Entry = "", "" }, Ask, "nothing"},
-		"destructive":            {func(_ *Grant, c *Call, _ *Policy) { c.Risk = Destructive }, Ask, ""},
-		"an ask rule":            {func(_ *Grant, _ *Call, p *Policy) { p.Ask = rules("*") }, Ask, ""},
-		"a deny rule":            {func(_ *Grant, _ *Call, p *Policy) { p.Deny = rules("*") }, Deny, ""},
-		"of another tool":        {func(_ *Grant, c *Call, _ *Policy) { c.Tool = "read_file" }, Ask, ""},
+		"as it was":             {func(*Grant, *Call, *Policy) {}, Allow, ""},
+		"another entry":         {func(_ *Grant, c *Call, _ *Policy) { c.Entry = "sha256:f" }, Ask, "entry"},
+		"another definition":    {func(_ *Grant, c *Call, _ *Policy) { c.Definition = "sha256:f" }, Ask, "definition"},
+		"another package":       {func(_ *Grant, c *Call, _ *Policy) { c.Package = "npm:x@1.0.1" }, Ask, "npm:x@1.0.1"},
+		"package not seen yet":  {func(_ *Grant, c *Call, _ *Policy) { c.Package = "" }, Allow, ""},
+		"package seen only now": {func(g *Grant, _ *Call, _ *Policy) { g.Package = "" }, Ask, "wasn't known"},
+		"bound to nothing":      {func(g *Grant, c *Call, _ *Policy) { g.Definition, c.Definition = "", "" }, Ask, "nothing"},
+		"bound to no entry":     {func(g *Grant, c *Call, _ *Policy) { g.Entry, c.Entry = "", "" }, Ask, "nothing"},
+		"destructive":           {func(_ *Grant, c *Call, _ *Policy) { c.Risk = Destructive }, Ask, ""},
+		"an ask rule":           {func(_ *Grant, _ *Call, p *Policy) { p.Ask = rules("*") }, Ask, ""},
+		"a deny rule":           {func(_ *Grant, _ *Call, p *Policy) { p.Deny = rules("*") }, Deny, ""},
+		"of another tool":       {func(_ *Grant, c *Call, _ *Policy) { c.Tool = "read_file" }, Ask, ""},
 		"a local tool has no entry": {func(g *Grant, c *Call, _ *Policy) {
 			g.Target, g.Entry, c.Target, c.Entry = Target{"", "x"}, "", Target{"", "x"}, ""
 		}, Allow, ""},

@@ -8,6 +8,7 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/event"
+	"github.com/usher-mcp/usher/internal/resolved"
 	"github.com/usher-mcp/usher/internal/sandbox"
 	"github.com/usher-mcp/usher/internal/secret"
 	"github.com/usher-mcp/usher/transport"
@@ -86,9 +87,17 @@ func (b *builder) make(a config.Admitted) made {
 		life.Restart.Enabled, life.Reconnect.Enabled = false, false
 	}
 	return made{usher.Server{
-		Name: s.Name, Key: s.Key, Entry: s.Hash, Source: s.Source, Kind: s.Transport, Transport: b.gated(s, first), Fallback: b.gated(s, old),
+		Name: s.Name, Key: s.Key, Entry: s.Hash, Source: s.Source, Package: packageOf(s), Kind: s.Transport, Transport: b.gated(s, first), Fallback: b.gated(s, old),
 		CallTimeout: s.CallTimeout, Lifecycle: &life, Credentials: s.HasCredentials(), TrustHints: trustsHints(s),
 	}, b.closers}
+}
+
+// packageOf tells what a process runs where a package runner starts it; a program of the user's own is what it is.
+func packageOf(s config.Server) func(pid int) string {
+	if s.Transport != config.TransportStdio || !s.RunsPackage() {
+		return nil
+	}
+	return resolved.Of
 }
 
 // trustsHints is the user's word, and without one true for what they, or their administrator, wrote themselves (F2).

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/usher-mcp/usher/config"
+	"github.com/usher-mcp/usher/internal/keyring"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 )
 
@@ -42,7 +43,7 @@ func Load(ctx context.Context, o Options) (*config.Config, error) {
 func (o Options) sources(trusted func(folder, name, hash string) bool) config.Sources {
 	return config.Sources{
 		User: o.ConfigPath, Managed: o.Managed, Imported: config.ImportedPath(o.ConfigPath), Dir: o.Dir, CommandLine: o.CommandLine, Strict: o.Strict,
-		Env: os.LookupEnv, Keyring: lookup(), Trusted: trusted,
+		Env: os.LookupEnv, Keyring: keyring.Lookup, Trusted: trusted,
 	}
 }
 
@@ -56,9 +57,4 @@ func trustedBy(ctx context.Context, ledger *sqlite.Ledger) func(folder, name, ha
 		ok, err := ledger.Trusted(ctx, TrustKey(folder, name, hash))
 		return err == nil && ok
 	}
-}
-
-// lookup asks the keyring, which it opens when the first secret is wanted.
-func lookup() func(name string) (string, error) {
-	return nil
 }

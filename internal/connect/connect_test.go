@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -388,87 +387,4 @@ func TestMoved(t *testing.T) {
 	if diff := cmp.Diff([]string{"added fs", "kept files", "kept jira"}, sorted(what(d.connect()))); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// A name that the client can't have is written so that it can, and one that it keeps for itself is told.
-func TestNames(t *testing.T) {
-	d := newDesk(t, "claude")
-	d.o.Servers = []Server{{Name: "my files"}, {Name: "workspace"}, {Name: "my.files"}}
-	d.write("{}")
-	p := d.connect()
-	if diff := cmp.Diff([]string{"refused workspace", "refused my_files", "added my_files"}, what(p)); diff != "" {
-		t.Error(diff)
-	}
-	if !strings.Contains(d.read(), `"--only", "my files"`) {
-		t.Error(d.read())
-	}
-}
-
-// A record that is broken, or a copy that isn't what it was, costs only the exactness.
-func TestDamagedRecord(t *testing.T) {
-	for _, glob := range []string{"*.json", "*.bak"} {
-		d := newDesk(t, "codex")
-		d.write("# mine\n")
-		d.connect()
-		paths, err := filepath.Glob(filepath.Join(d.o.Data, "connect", glob))
-		if err != nil || len(paths) != 1 {
-			t.Fatal(paths, err)
-		}
-		if err := os.WriteFile(paths[0], []byte("{"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if p := d.undo(); p.Exact || d.read() != "# mine\n" {
-			t.Errorf("%v %q", p.Exact, d.read())
-		}
-	}
-}
-
-// Only so many copies are kept, and always the one that leads back.
-func TestCopiesAreBounded(t *testing.T) {
-	d := newDesk(t, "cursor")
-	d.write("{ }")
-	for i := range 3 * maxBackups {
-		d.o.Args = []string{strings.Repeat("x", i+1)}
-		d.connect()
-	}
-	paths, err := filepath.Glob(filepath.Join(d.o.Data, "connect", "*.bak"))
-	if err != nil || len(paths) > maxBackups+1 {
-		t.Error(len(paths), err)
-	}
-	if p := d.undo(); !p.Exact || d.read() != "{ }" {
-		t.Error(p.Exact, d.read())
-	}
-}
-
-// FuzzConnect: whatever a file says, connecting keeps the rest, and the undo is exact.
-func FuzzConnect(f *testing.F) {
-	for _, seed := range []string{`{"mcpServers":{"jira":{}}}`, "[mcp_servers.jira]\na=1\n", "extensions:\n  jira:\n    cmd: x\n", "", "mcp_servers.x.command='y'\n", "extensions: {}\n"} {
-		for which := range 3 {
-			f.Add(which, []byte(seed))
-		}
-	}
-	f.Fuzz(func(t *testing.T, which int, data []byte) {
-		client, _ := Find([]string{"claude", "codex", "goose"}[uint(which)%3])
-		edits := []edit{{name: "fs", fields: plain(launch{command: "usher"})}, {name: "jira", fields: plain(launch{command: "usher"}), whole: true}}
-		entries, err := (&Plan{Client: client, File: "f"}).entries(data)
-		if err != nil {
-			return
-		}
-		out, err := client.rewrite("f", data, edits)
-		if err != nil {
-			return
-		}
-		cut := []edit{{name: "fs"}, {name: "jira"}}
-		for i, e := range entries {
-			if e.Name == "jira" {
-				cut[1].text = entries[i].text
-			}
-		}
-		if _, err := client.rewrite("f", out, cut[:1]); err != nil {
-			t.Errorf("our entry can't be taken out of %q: %v", out, err)
-		}
-		if bytes.Equal(out, data) {
-			t.Errorf("nothing was written into %q", data)
-		}
-	})
 }

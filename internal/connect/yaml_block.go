@@ -30,7 +30,7 @@ type span struct {
 }
 
 // otherBreaks end a line for YAML, but not here.
-var otherBreaks = regexp.MustCompile("\\r(?:[^\\n]|$)|[\\x{85}\\x{2028}\\x{2029}]")
+var otherBreaks = regexp.MustCompile(`\r(?:[^\n]|$)|[\x{85}\x{2028}\x{2029}]`)
 
 func findBlock(data []byte, key string) (*block, error) {
 	if otherBreaks.Match(data) {

@@ -53,3 +53,15 @@ func (s *Server) Status() Status {
 	}
 	return st
 }
+
+// PID is the process that serves now, 0 where there is none.
+func (s *Server) PID() int {
+	m := s.main
+	m.mu.Lock()
+	l := m.link
+	m.mu.Unlock()
+	if l == nil {
+		return 0
+	}
+	return l.session.Describe().PID
+}

@@ -62,6 +62,7 @@ func TestAgents(t *testing.T) {
 	}
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
 			d := &desk{t, t.TempDir(), bin, here}
 			d.write(".config/usher/mcp.config.json", `{"mcpServers": {"jira": {"command": "testserver"}, "notes": {"command": "testserver"}}}`)
 			d.write("project/x", "")
@@ -119,7 +120,8 @@ func (d *desk) run(program string, args ...string) string {
 	cmd.Dir = filepath.Join(d.home, "project")
 	node := filepath.Join(d.here, "..", "real", "node_modules", ".bin")
 	cmd.Env = []string{
-		"HOME=" + d.home, "NO_COLOR=1", "TERM=dumb", "GEMINI_CLI_TRUST_WORKSPACE=true",
+		"HOME=" + d.home, "NO_COLOR=1", "TERM=dumb", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_CLI_NO_RELAUNCH=true",
+		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1",
 		"PATH=" + strings.Join([]string{d.bin, node, os.Getenv("PATH")}, string(os.PathListSeparator)),
 	}
 	var out bytes.Buffer

@@ -10,27 +10,29 @@ import (
 // asks at most once. The answer is each time the one for the session.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
-	first := []callOf{
-		{"mcp.mail.list_mail", object{}}, {"mcp.mail.read_mail", object{"id": "1"}}, {"mcp.mail.read_mail", object{"id": "2"}},
-		{"local.read_file", object{"path": "notes.txt"}}, {"mcp.notes.read_note", object{"key": "k"}},
-		{"mcp.web.fetch", object{"url": "page"}}, {"mcp.notes.write_note", object{"key": "k", "text": "x"}},
-		{"mcp.notes.write_note", object{"key": "l", "text": "y"}}, {"mcp.notes.read_note", object{"key": "l"}}, {"mcp.web.fetch", object{"url": "page"}},
-	}
+	mail, file, note := callOf{"mcp.mail.read_mail", object{"id": "1"}}, callOf{"local.read_file", object{"path": "notes.txt"}}, callOf{"mcp.notes.read_note", object{"key": "k"}}
+	list, fetch := callOf{"mcp.mail.list_mail", object{}}, callOf{"mcp.web.fetch", object{"url": "page"}}
+	keep := callOf{"mcp.notes.write_note", object{"key": "k", "text": "x"}}
+	usual := []callOf{list, mail, mail, file, note, fetch, keep, keep, note, fetch}
+	hard := []callOf{list, mail, fetch, file, fetch, note, fetch, keep, keep, fetch}
 	for _, c := range []struct {
-		name string
-		bare bool
-		most int // questions
-		tool int // of one tool
+		name  string
+		calls []callOf
+		bare  bool
+		most  int // questions
+		tool  int // of one tool
 	}{
-		{"hints", false, 2, 1},
+		{"hints", usual, false, 2, 1},
+		// Each source of private data is another pair with the one sink.
+		{"hints, and a page after each source", hard, false, 4, 3},
 		// A tool that says nothing of itself asks by itself, and once more for what it could carry from the other servers.
-		{"no hints", true, 8, 2},
+		{"no hints", usual, true, 8, 2},
 	} {
 		w := newWorld(t, Options{Bare: c.bare})
 		w.Person.flows, w.Person.scope = true, permission.Session
 		a := newAgent(t, w, "somebody")
 		perTool, reads := map[string]int{}, 0
-		for _, call := range first {
+		for _, call := range c.calls {
 			if o := a.Do(t.Context(), Task{calls: []callOf{call}}); !o.Ended {
 				t.Errorf("%s: %s didn't end", c.name, call.tool)
 			} else if perTool[call.tool] += o.Asks; o.Asks > o.Flows && !c.bare && call.tool != "mcp.notes.write_note" {

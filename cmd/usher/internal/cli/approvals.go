@@ -63,7 +63,7 @@ func (a *app) approvalTable(all []admin.Approval, now time.Time) {
 	for _, one := range all {
 		q := one.Question()
 		from := cut(questionScreen{Question: q}.asker(), maxFrom)
-		t.add(cell{line(one.ID), bold}, cell{roughly(one.Expires.Sub(now)), ""}, cell{riskWord(q.Risk), riskStyle(riskWord(q.Risk))},
+		t.add(cell{line(shortest(all, one.ID)), bold}, cell{roughly(one.Expires.Sub(now)), ""}, cell{riskWord(q.Risk), riskStyle(riskWord(q.Risk))},
 			cell{from, ""}, cell{line(one.Tool), ""})
 	}
 	t.print(a.out)

@@ -191,9 +191,12 @@ func normalID(id string) string {
 	return strings.TrimPrefix(id, strings.ToUpper(idPrefix))
 }
 
+// shownID is how much of an id is shown at least where all of it is of no use.
+const shownID = 6
+
 // shortest is the beginning of an id that tells it from those of the others.
 func shortest(all []admin.Approval, id string) string {
-	for n := len(idPrefix) + leastPrefix; n < len(id); n++ {
+	for n := len(idPrefix) + shownID; n < len(id); n++ {
 		if !slices.ContainsFunc(all, func(o admin.Approval) bool { return o.ID != id && strings.HasPrefix(o.ID, id[:n]) }) {
 			return id[:n]
 		}

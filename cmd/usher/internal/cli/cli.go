@@ -70,7 +70,7 @@ Exit codes: usher help exit-codes`,
 	f.StringVar(&a.configPath, "config", "", "configuration `file` (default $USHER_CONFIG, or usher/mcp.config.json in $XDG_CONFIG_HOME or ~/.config)")
 	f.StringVar(&a.dataDir, "data", "", "`folder` of the event log (default $USHER_DATA, or usher in $XDG_DATA_HOME or ~/.local/share)")
 	f.StringVar(&a.dir, "dir", "", "`folder` that the built-in tools stay in (default the current one)")
-	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.approvalsCommand(), a.doctor(), a.serversCommand(), a.serve(), a.stdio(), a.connectCommand(), a.configCommand(), a.secretCommand(), a.version(), a.conformance())
+	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.approvalsCommand(), a.doctor(), a.serversCommand(), a.serve(), a.stdio(), a.connectCommand(), a.importCommand(), a.configCommand(), a.secretCommand(), a.version(), a.conformance())
 	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(helpCommand(root))
 	return root

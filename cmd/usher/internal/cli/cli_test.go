@@ -45,6 +45,8 @@ func TestScripts(t *testing.T) {
 			"expand":  expand,
 			"mask":    mask,
 			"mode":    mode,
+
+			"question": question,
 		},
 	})
 }

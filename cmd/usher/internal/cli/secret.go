@@ -44,7 +44,7 @@ break at its end. It can't be an argument: those stay in the history of your she
 every program on this machine can read them.`,
 		Example: "  usher secret set github-token\n  pass show github | usher secret set github-token",
 		Args:    oneSecret,
-		RunE:    a.run(func(_ context.Context, args []string) error { return a.set(args[0]) }),
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.set(ctx, args[0]) }),
 	}
 }
 
@@ -54,7 +54,7 @@ func (a *app) removeSecret() *cobra.Command {
 		Long:    `Take a secret out of the keyring. An entry that refers to it is left out from then on.`,
 		Example: "  usher secret remove github-token",
 		Args:    oneSecret,
-		RunE:    a.run(func(_ context.Context, args []string) error { return a.remove(args[0]) }),
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.remove(ctx, args[0]) }),
 	}
 }
 
@@ -86,7 +86,10 @@ func oneSecret(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) set(name string) error {
+func (a *app) set(ctx context.Context, name string) error {
+	if err := a.mayDecide(ctx); err != nil {
+		return err
+	}
 	ring, err := openRing()
 	if err != nil {
 		return err
@@ -139,7 +142,10 @@ func checkedSecret(value string) (string, error) {
 	return value, nil
 }
 
-func (a *app) remove(name string) error {
+func (a *app) remove(ctx context.Context, name string) error {
+	if err := a.mayDecide(ctx); err != nil {
+		return err
+	}
 	ring, err := openRing()
 	if err != nil {
 		return err
