@@ -69,7 +69,7 @@ func (s *Session) question(c *call, policy *permission.Policy, d permission.Deci
 		Entry: f.Entry, Definition: f.Definition, Package: f.Package, Source: f.Source, Policy: policy.Version(),
 	}
 	if c.flow != nil {
-		q.Flow = c.flow.Why()
+		q.Flow, q.FlowOnly = c.flow.Why(), d.SourcedFrom == fromFlow
 	}
 	return q
 }

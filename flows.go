@@ -88,6 +88,10 @@ func (c *call) carries() error {
 	return nil
 }
 
+// carried is told before the caller sees what came back, also a failure: the server may have been given something by others
+// meanwhile. The session itself knows in any case; what isn't kept for later was told when it happened.
+func (c *call) carried() { _ = c.s.flow.Took(flow.Server(c.tool.Server), c.traits.Labels) }
+
 // ledgerFailed keeps a call back: what it would bring couldn't be told from what is harmless later.
 func ledgerFailed(err error) error {
 	return &fault.Error{Kind: fault.LogUnavailable, Detail: "what the session took in can't be written: " + err.Error(), Cause: err}

@@ -78,6 +78,7 @@ func (s *Session) do(ctx context.Context, k *kind, req *mcp.Message, p mcp.Peer)
 	killpoint.At("call.decided")
 	if err == nil {
 		err = s.perform(ctx, c, k.request(c))
+		c.carried()
 	}
 	killpoint.At("call.performed")
 	if err == nil {

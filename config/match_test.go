@@ -127,3 +127,19 @@ func TestServerCommand(t *testing.T) { // every argument, in order
 		}
 	}
 }
+
+// FuzzServerURL: what a pattern allows, it would deny as well, for a list that denies reads more widely.
+func FuzzServerURL(f *testing.F) {
+	for _, s := range [][2]string{
+		{"https://*.corp.example/*", "https://a.corp.example/x/../y"}, {"*", "unix:///run/x"}, {"http://[::1]:*/a%2f*", "http://[::1%25x]:1/a/b"}, {"*://*", "ws://127.1:080/;/.."},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, url string) {
+		p, why := parsePattern(pattern)
+		a, clear := addressOf(url)
+		if why == "" && clear && p.allows(a) && !p.denies(a, url) {
+			t.Errorf("%q allows %q and would not deny it", pattern, url)
+		}
+	})
+}

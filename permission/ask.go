@@ -21,7 +21,8 @@ type Question struct {
 	Risk       Risk
 	Rule       *Rule    // the ask rule, if one asks
 	Reasons    []string // why it is asked, as sentences for a person
-	Flow       string   // what data would go where, if that is why it is asked
+	Flow       string   // what data would go where, if that is a reason
+	FlowOnly   bool     // it is the only reason: rules let the call run
 
 	Entry      string // the hash of the server's entry in the configuration
 	Definition string // the hash of the tool's definition
@@ -33,9 +34,10 @@ type Question struct {
 	Expires time.Time // from then on an answer comes too late
 }
 
-// OnceOnly reports whether a yes can only be for this one call: it may destroy, nobody knows what it may do, or it would
-// carry data from one place to another.
-func (q Question) OnceOnly() bool { return q.Risk == 0 || q.Risk >= Destructive || q.Flow != "" }
+// OnceOnly reports whether a yes can only be for this one call: it may destroy, nobody knows what it may do, or it only
+// asks since it would carry data from one place to another. That is asked about for each pair of them, whatever was
+// answered about the tool.
+func (q Question) OnceOnly() bool { return q.Risk == 0 || q.Risk >= Destructive || q.FlowOnly }
 
 // Scope is how far an answer reaches.
 type Scope uint8

@@ -21,15 +21,16 @@ type Approval struct {
 	Principal string `json:"principal,omitempty"`
 	Client    string `json:"client,omitempty"`
 
-	Tool    string   `json:"tool"`             // the canonical name
-	Server  string   `json:"server,omitempty"` // empty: built in
-	Name    string   `json:"name"`             // of the tool, as its server has it
-	Title   string   `json:"title,omitempty"`
-	Risk    string   `json:"risk"`
-	Reasons []string `json:"reasons,omitempty"`
-	Flow    string   `json:"flow,omitempty"`
-	Rule    *Rule    `json:"rule,omitempty"`
-	Scopes  []string `json:"scopes"` // how far a yes can reach
+	Tool     string   `json:"tool"`             // the canonical name
+	Server   string   `json:"server,omitempty"` // empty: built in
+	Name     string   `json:"name"`             // of the tool, as its server has it
+	Title    string   `json:"title,omitempty"`
+	Risk     string   `json:"risk"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Flow     string   `json:"flow,omitempty"`
+	FlowOnly bool     `json:"flowOnly,omitempty"`
+	Rule     *Rule    `json:"rule,omitempty"`
+	Scopes   []string `json:"scopes"` // how far a yes can reach
 
 	Entry      string `json:"entry,omitempty"`
 	Definition string `json:"definition,omitempty"`
@@ -63,7 +64,7 @@ func ApprovalOf(r approval.Record) Approval {
 	a := Approval{
 		ID: r.ID, State: r.State.String(), Call: r.ToolCallID, Session: r.Session, Principal: r.Principal, Client: r.Client,
 		Tool: r.Target.Canonical(), Server: r.Target.Server, Name: r.Target.Tool, Title: r.Title, Risk: r.Risk.String(),
-		Reasons: r.Reasons, Flow: r.Flow, Entry: r.Entry, Definition: r.Definition, Package: r.Package, Source: r.Source, Policy: r.Policy,
+		Reasons: r.Reasons, Flow: r.Flow, FlowOnly: r.FlowOnly, Entry: r.Entry, Definition: r.Definition, Package: r.Package, Source: r.Source, Policy: r.Policy,
 		Args: r.Args, Digest: r.Digest, Bytes: r.Bytes, Asked: r.Asked, Expires: r.Expires,
 		Via: r.Answer.Via, AnsweredBy: r.Answer.Principal, Answered: r.Answered,
 	}
@@ -87,7 +88,7 @@ func (a Approval) Question() permission.Question {
 	q := permission.Question{
 		ID: a.ID, ToolCallID: a.Call, Session: a.Session, Principal: a.Principal, Client: a.Client,
 		Target: permission.Target{Server: a.Server, Tool: a.Name}, Title: a.Title, Args: a.Args, Risk: risk,
-		Reasons: a.Reasons, Flow: a.Flow, Entry: a.Entry, Definition: a.Definition, Package: a.Package, Source: a.Source, Policy: a.Policy,
+		Reasons: a.Reasons, Flow: a.Flow, FlowOnly: a.FlowOnly, Entry: a.Entry, Definition: a.Definition, Package: a.Package, Source: a.Source, Policy: a.Policy,
 		Asked: a.Asked, Expires: a.Expires,
 	}
 	if r := a.Rule; r != nil {

@@ -40,6 +40,7 @@ type body struct {
 	Rule       *rule    `json:"rule,omitempty"`
 	Reasons    []string `json:"reasons,omitempty"`
 	Flow       string   `json:"flow,omitempty"`
+	FlowOnly   bool     `json:"flowOnly,omitempty"`
 	Entry      string   `json:"entry,omitempty"`
 	Definition string   `json:"definition,omitempty"`
 	Package    string   `json:"package,omitempty"`
@@ -65,7 +66,7 @@ type rule struct {
 func bodyOf(q permission.Question, digest string) body {
 	b := body{
 		ToolCallID: q.ToolCallID, Principal: q.Principal, Client: q.Client, Server: q.Target.Server, Tool: q.Target.Tool, Title: q.Title,
-		Risk: uint8(q.Risk), Reasons: q.Reasons, Flow: q.Flow, Entry: q.Entry, Definition: q.Definition, Package: q.Package,
+		Risk: uint8(q.Risk), Reasons: q.Reasons, Flow: q.Flow, FlowOnly: q.FlowOnly, Entry: q.Entry, Definition: q.Definition, Package: q.Package,
 		Source: q.Source, Policy: q.Policy, Digest: digest,
 	}
 	if r := q.Rule; r != nil {
@@ -108,7 +109,7 @@ func (row Row) record(now time.Time) (Record, error) {
 func (b body) question() permission.Question {
 	q := permission.Question{
 		ToolCallID: b.ToolCallID, Principal: b.Principal, Client: b.Client, Target: permission.Target{Server: b.Server, Tool: b.Tool}, Title: b.Title,
-		Risk: permission.Risk(b.Risk), Reasons: b.Reasons, Flow: b.Flow, Entry: b.Entry, Definition: b.Definition, Package: b.Package,
+		Risk: permission.Risk(b.Risk), Reasons: b.Reasons, Flow: b.Flow, FlowOnly: b.FlowOnly, Entry: b.Entry, Definition: b.Definition, Package: b.Package,
 		Source: b.Source, Policy: b.Policy,
 	}
 	if r := b.Rule; r != nil {

@@ -36,8 +36,8 @@ func asked(dataDir, id string, q permission.Question) error {
 	return nil
 }
 
-// question ID TOOL RISK ARGS [flow]: leaves a question about a call with the arguments in a file.
-func question(ts *testscript.TestScript, neg bool, args []string) {
+// leaveQuestion: question ID TOOL RISK ARGS [flow]: leaves a question about a call with the arguments in a file.
+func leaveQuestion(ts *testscript.TestScript, neg bool, args []string) {
 	risk, err := permission.ParseRisk(args[2])
 	ts.Check(err)
 	name := strings.Split(args[1], ".")

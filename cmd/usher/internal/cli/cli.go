@@ -41,7 +41,10 @@ type app struct {
 	in       *os.File
 	out, err *terminal
 
-	configPath, dataDir, dir string // flags; empty: the default
+	configPath, dataDir, dir string   // flags; empty: the default
+	mcpConfig                []string // configuration for this run alone
+	strict                   bool     // nothing but that, and the administrator's
+	mode                     string   // empty: as the configuration says
 	json                     bool
 
 	running bool // the command line was understood
@@ -70,6 +73,9 @@ Exit codes: usher help exit-codes`,
 	f.StringVar(&a.configPath, "config", "", "configuration `file` (default $USHER_CONFIG, or usher/mcp.config.json in $XDG_CONFIG_HOME or ~/.config)")
 	f.StringVar(&a.dataDir, "data", "", "`folder` of the event log (default $USHER_DATA, or usher in $XDG_DATA_HOME or ~/.local/share)")
 	f.StringVar(&a.dir, "dir", "", "`folder` that the built-in tools stay in (default the current one)")
+	f.StringArrayVar(&a.mcpConfig, "mcp-config", nil, "more servers for this run: a `file`, or JSON; may be given again")
+	f.BoolVar(&a.strict, "strict-mcp-config", false, "only the servers of --mcp-config, and the administrator's")
+	f.StringVar(&a.mode, "mode", "", "how to treat what no rule decides: `MODE` is default, accept-reads, plan, dont-ask or bypass")
 	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.approvalsCommand(), a.doctor(), a.serversCommand(), a.serve(), a.stdio(), a.connectCommand(), a.importCommand(), a.configCommand(), a.secretCommand(), a.version(), a.conformance())
 	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(helpCommand(root))

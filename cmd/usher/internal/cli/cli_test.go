@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 			"mask":    mask,
 			"mode":    mode,
 
-			"question": question,
+			"question": leaveQuestion,
 		},
 	})
 }

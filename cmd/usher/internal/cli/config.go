@@ -17,7 +17,7 @@ func (a *app) configCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(a.configShow(), a.configPath(), a.configSchema())
+	cmd.AddCommand(a.configShow(), a.configWhere(), a.configSchema())
 	return cmd
 }
 

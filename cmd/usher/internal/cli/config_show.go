@@ -28,13 +28,13 @@ entry counts once you have trusted it.`,
 		Example: `  usher config show
   usher config show --json | jq '.servers[] | select(.state != "runs")'`,
 		Args: noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.showConfig(ctx) }),
+		RunE: a.run(func(ctx context.Context, _ []string) error { return a.showSources(ctx) }),
 	}
 	a.jsonFlag(cmd, "print one JSON object")
 	return cmd
 }
 
-func (a *app) configPath() *cobra.Command {
+func (a *app) configWhere() *cobra.Command {
 	return &cobra.Command{
 		Use: "path", Short: "Print the path of your configuration file",
 		Long:    "Print the path of your configuration file, also where there is none yet.",
@@ -56,7 +56,7 @@ func (a *app) configPath() *cobra.Command {
 	}
 }
 
-func (a *app) showConfig(ctx context.Context) error {
+func (a *app) showSources(ctx context.Context) error {
 	if err := a.there(); err != nil {
 		return err
 	}
@@ -78,11 +78,6 @@ func (a *app) showConfig(ctx context.Context) error {
 	v.servers()
 	a.notes(c.Problems)
 	return nil
-}
-
-// whereabouts is what to read, as withHost says it.
-func (a *app) whereabouts() standard.Options {
-	return standard.Options{ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir}
 }
 
 // configView is a configuration on a screen. A place is a source and a line there; which file that is, the first table

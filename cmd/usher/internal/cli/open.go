@@ -40,7 +40,10 @@ func (a *app) load() (*config.Config, error) {
 
 // loadAny is load for whoever makes the file where it isn't there.
 func (a *app) loadAny() (*config.Config, error) {
-	c, err := config.Load(a.path(), os.LookupEnv)
+	c, err := standard.Load(context.Background(), a.whereabouts())
+	if managed, ok := errors.AsType[*config.ManagedError](err); ok {
+		return nil, &failure{fault.ExitConfig, managed.Error(), "Nothing is started meanwhile"}
+	}
 	if _, isProblem := errors.AsType[*config.Problem](err); err != nil && !isProblem {
 		return nil, &failure{fault.ExitConfig, err.Error(), "Or name another file with --config"}
 	}
@@ -58,6 +61,13 @@ func (a *app) journalDir(c *config.Config) string {
 		return c.Log.Dir
 	}
 	return standard.JournalDir(a.data())
+}
+
+// whereabouts is where all files are that this run reads, and what the command line says in their place.
+func (a *app) whereabouts() standard.Options {
+	return standard.Options{
+		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, CommandLine: a.mcpConfig, Strict: a.strict, Mode: a.mode,
+	}
 }
 
 // opening says what to open of a host.
@@ -80,10 +90,10 @@ func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *
 	if err != nil {
 		return err
 	}
-	h, err := standard.Open(context.WithoutCancel(ctx), standard.Options{
-		ConfigPath: a.path(), DataDir: a.data(), Dir: a.dir, Asker: o.asker, Only: o.only, WithoutLocal: o.withoutLocal, Watchdog: []string{exe, watchdogArg},
-		Command: a.command(), Notice: o.notice, Observe: o.observe, Once: !o.stays,
-	})
+	so := a.whereabouts()
+	so.Asker, so.Only, so.WithoutLocal, so.Watchdog = o.asker, o.only, o.withoutLocal, []string{exe, watchdogArg}
+	so.Command, so.Notice, so.Observe, so.Once = a.command(), o.notice, o.observe, !o.stays
+	h, err := standard.Open(context.WithoutCancel(ctx), so)
 	if err != nil {
 		return openFailure(err)
 	}

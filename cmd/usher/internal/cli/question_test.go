@@ -27,7 +27,7 @@ func TestScreen(t *testing.T) {
 	out := (&terminal{}).show(questionScreen{Question: q, now: now, full: true, more: "  extra\n"})
 	for _, want := range []string{
 		"Run write?\n", "tool      mcp.fs.write\n", "server    fs (project), npm:x@1\n", "asks      data of mail would go to fs\\u{202e}\n            its risk is write\n",
-		`for       co\x1b[2Jdex, as ann`, "session   s_1\n", "until     12:10:00, in 10 min\n", `1\n\u001b]8;;\u202e\udb40\udc41\xff` + long, "arguments 10.4 KB, all of it here\n",
+		`for       co\x1b[2Jdex, as ann`, "session   s_1\n", "until     12:10:00, in 10 min\n", `1\n\u001b]8;;\u202e\udb40\udc41\xff` + long, "arguments 10.3 KB, all of it here\n",
 		"note: there are 300 spaces in a row", "rm -rf", "  tool      mcp.fs.write\n  extra\n",
 	} {
 		if !strings.Contains(out, want) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
 	near "github.com/usher-mcp/usher/internal/nearest"
+	"github.com/usher-mcp/usher/standard"
 )
 
 func (a *app) serversCommand() *cobra.Command {
@@ -89,7 +89,9 @@ func (a *app) lookAtServers(ctx context.Context) (*overview, error) {
 		o.close()
 		return nil, err
 	}
-	o.local, o.broken = config.Load(o.Config, os.LookupEnv)
+	there := a.whereabouts()
+	there.ConfigPath = o.Config
+	o.local, o.broken = standard.Load(ctx, there)
 	if o.broken == nil && !exists(o.Config) && len(o.Servers) > 0 {
 		o.local, o.broken = nil, errors.New("there is no "+o.Config+" any more")
 	}
