@@ -13,6 +13,7 @@ build: ## build bin/usher
 .PHONY: parts
 parts: ## install the servers and clients by others that the tests run
 	test/real/install.sh
+	test/connect/install.sh
 
 .PHONY: test
 test: parts ## run all tests, with the race detector, none from the cache: some build other programs
@@ -24,6 +25,10 @@ N ?= 500
 .PHONY: chaos
 chaos: ## break servers while calls run: N seeds from SEED on; takes minutes
 	$(GO) run -race ./test/chaos/driver -seed $(SEED) -n $(N)
+
+.PHONY: flows
+flows: ## an agent that does whatever it reads, on our texts or CORPUS=file.jsonl; prints what left and what was asked
+	$(GO) test -count=1 -v -timeout 20m ./test/flows $(if $(CORPUS),-corpus $(abspath $(CORPUS)))
 
 .PHONY: generate
 generate: ## write generated code anew

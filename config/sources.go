@@ -48,8 +48,7 @@ type Merged struct {
 	Folder string
 	// Unclear is why everything asks: a part that can't be read may have said deny or ask.
 	Unclear []Problem
-	gate    *gate
-	layers  []layer // the strongest first
+	gate    *gate // a pointer, since what is behind it must not print
 }
 
 // Blocked is an entry that the administrator's policy, or Strict, keeps from running.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -296,5 +297,18 @@ func TestAProjectChangesNothingOfUshers(t *testing.T) {
 	}
 	if got := slices.Collect(maps.Keys(tr.env)); len(got) != 1 {
 		t.Errorf("variables: %q", got)
+	}
+}
+
+// TestAConfigPrintsNoSecret: neither as text nor as the bytes of a file, whoever prints it how. G4
+func TestAConfigPrintsNoSecret(t *testing.T) {
+	tr := newTree(t)
+	tr.write("home/cfg/mcp.config.json", `{"mcpServers": {"x": {"command": "x", "env": {"TOKEN": "literal-secret"}}, "y": {"url": "https://y.example/", "bearerToken": "literal-secret"}}}`)
+	c := tr.load()
+	bytes := strings.Trim(fmt.Sprint([]byte("literal-secret")), "[]")
+	for _, format := range []string{"%v", "%+v", "%#v"} {
+		if s := fmt.Sprintf(format, *c) + fmt.Sprintf(format, Show(c)); strings.Contains(s, "literal-secret") || strings.Contains(s, bytes) {
+			t.Errorf("%s prints it", format)
+		}
 	}
 }

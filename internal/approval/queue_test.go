@@ -252,7 +252,7 @@ func TestAnswerTooLate(t *testing.T) {
 	says("no, at ")
 }
 
-// F5: what may destroy or carries data out is allowed for one call only, whatever the person says.
+// F5: what may destroy, or asks only since it carries data out, is allowed for one call only, whatever the person says.
 func TestOnceOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*permission.Question)
@@ -261,7 +261,8 @@ func TestOnceOnly(t *testing.T) {
 		"plain":       {func(*permission.Question) {}, permission.Always},
 		"destructive": {func(q *permission.Question) { q.Risk = permission.Destructive }, permission.Once},
 		"unknown":     {func(q *permission.Question) { q.Risk = 0 }, permission.Once},
-		"flow":        {func(q *permission.Question) { q.Flow = "a → b" }, permission.Once},
+		"flow alone":  {func(q *permission.Question) { q.Flow, q.FlowOnly = "a → b", true }, permission.Once},
+		"flow, too":   {func(q *permission.Question) { q.Flow = "a → b" }, permission.Always},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := question()

@@ -8,6 +8,7 @@
 #   node_modules/kubernetes-mcp-server-linux-amd64/bin/kubernetes-mcp-server-linux-amd64
 #   bin/everything-server       the conformance server of the Go SDK
 #   bin/gopls                   which is large: two minutes to build
+#   gnome-keyring and dbus      by apt, when root
 #
 # Needs npm 10 or newer, Go and flock. A second run does nothing; runs at the
 # same time wait for each other. Package scripts never run.
@@ -42,10 +43,22 @@ is_installed() {
 	go version -m "bin/$1" 2>/dev/null | grep -q "mod[[:space:]]$2[[:space:]]$3[[:space:]]$4"
 }
 
+# install_keyring: a Secret Service for the tests of secrets.
+install_keyring() {
+	has_keyring && return
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || die "gnome-keyring and dbus are missing: install them"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gnome-keyring dbus >/dev/null
+	has_keyring || die "gnome-keyring and dbus are missing, though apt-get installed them"
+}
+
+has_keyring() { command -v gnome-keyring-daemon >/dev/null && command -v dbus-daemon >/dev/null; }
+
 command -v go >/dev/null || die "go is missing: install the Go version that go.mod names"
 exec 9<install.sh
 flock 9
 install_node_modules
+install_keyring
 install_go everything-server github.com/modelcontextprotocol/go-sdk v1.8.0 \
 	h1:KIvahhYqwtbeniWVPs3TcXEA7b8jEtwfBpOTAI+Urx4= github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 install_go gopls golang.org/x/tools/gopls v0.23.0 \

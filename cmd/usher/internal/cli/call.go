@@ -129,7 +129,9 @@ type call struct {
 }
 
 func (a *app) perform(ctx context.Context, h *standard.Host, p *progress, c call) (*usher.Result, error) {
-	s, err := h.Session(usher.SessionOptions{Kind: "agent", Client: "usher call", CallTimeout: c.timeout})
+	s, err := h.Session(usher.SessionOptions{
+		Kind: "agent", Client: "usher call", Principal: whoami(), CallTimeout: c.timeout, AskWait: a.patience(h),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +156,14 @@ func (a *app) perform(ctx context.Context, h *standard.Host, p *progress, c call
 	}()
 	p.while(done, func() string { return "calling " + line(c.name) + " …" })
 	return r, err
+}
+
+// patience is as long as a question is kept where a person sits before it; a script doesn't wait for one.
+func (a *app) patience(h *standard.Host) time.Duration {
+	if a.err.tty && isTerminal(a.in) {
+		return h.Config().Approvals.Keep
+	}
+	return -1
 }
 
 // down returns why the one server that is needed didn't come up; nothing starts it a second time then.

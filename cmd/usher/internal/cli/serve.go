@@ -68,7 +68,7 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 	if err := noteClients(ctx, d, h, w.say); err != nil {
 		return err
 	}
-	g := gateway.New(h.Host, gateway.Options{})
+	g := gateway.New(h.Host, gateway.Options{Principal: whoami()})
 	s := serveDoors(d, g)
 	defer s.stop(g)
 	defer a.openAdmin(h, w)()

@@ -69,7 +69,7 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 		if err := noteStarter(ctx, a.in, h, (&progress{to: a.err}).note); err != nil {
 			return err
 		}
-		g := gateway.New(h.Host, gateway.Options{})
+		g := gateway.New(h.Host, gateway.Options{Principal: whoami()})
 		defer g.Close()
 		err := g.ServeStdio(ctx, a.in, os.Stdout)
 		if errors.Is(err, context.Canceled) {

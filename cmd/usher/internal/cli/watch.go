@@ -34,25 +34,22 @@ type watcher struct {
 
 var _ permission.Asker = (*watcher)(nil)
 
-// Ask tells of the call and refuses it: nobody can be asked here.
+// Ask tells of the call and how to answer: nobody can be asked here.
 func (w *watcher) Ask(_ context.Context, q permission.Question) (permission.Answer, error) {
-	w.say(fmt.Sprintf("%s wants %s (%s): refused; %s",
-		cut(line(q.Client), maxClient), q.Target.Canonical(), q.Risk, w.remedy(q)))
+	w.say(fmt.Sprintf("%s wants %s (%s) and waits: %s", cut(line(q.Client), maxClient), q.Target.Canonical(), q.Risk, w.remedy(q)))
 	return permission.Answer{}, permission.ErrNobody
 }
 
-// remedy is what would let such a call in.
+// remedy is how to let such a call in.
 func (w *watcher) remedy(q permission.Question) string {
-	name := shellWord(q.Target.Canonical())
+	answer := w.command + " approvals show " + q.ID
 	switch {
 	case q.Rule != nil && q.Rule.Note != "":
-		return q.Rule.Note + "; to see it: " + w.command + " doctor"
-	case q.Rule != nil:
-		return fmt.Sprintf("the rule %s (%s:%d) asks, and comes before any allow rule", q.Rule.Pattern, q.Rule.File, q.Rule.Line)
-	case q.Risk >= permission.Destructive:
-		return "to allow: " + w.command + " allow " + name + " --risk write"
+		return q.Rule.Note + "; to see it: " + w.command + " doctor; to answer: " + answer
+	case q.Rule != nil || q.OnceOnly():
+		return "to answer: " + answer
 	}
-	return "to allow: " + w.command + " allow " + name
+	return "to answer: " + answer + "; to allow it always: " + w.command + " allow " + shellWord(q.Target.Canonical())
 }
 
 // notice tells of a change of the configuration.

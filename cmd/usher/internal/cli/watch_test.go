@@ -47,12 +47,12 @@ func TestRemedy(t *testing.T) {
 		q    permission.Question
 		want string
 	}{
-		{permission.Question{Risk: permission.Write}, "to allow: usher --config x allow mcp.a.b"},
-		{permission.Question{Risk: permission.Destructive}, "to allow: usher --config x allow mcp.a.b --risk write"},
-		{permission.Question{Rule: &permission.Rule{Pattern: "mcp.*", File: "f", Line: 2}}, "the rule mcp.* (f:2) asks, and comes before any allow rule"},
-		{permission.Question{Rule: &permission.Rule{Note: "it is broken"}}, "it is broken; to see it: usher --config x doctor"},
+		{permission.Question{Risk: permission.Write}, "to answer: usher --config x approvals show q_1; to allow it always: usher --config x allow mcp.a.b"},
+		{permission.Question{Risk: permission.Destructive}, "to answer: usher --config x approvals show q_1"},
+		{permission.Question{Rule: &permission.Rule{Pattern: "mcp.*", File: "f", Line: 2}}, "to answer: usher --config x approvals show q_1"},
+		{permission.Question{Rule: &permission.Rule{Note: "it is broken"}}, "it is broken; to see it: usher --config x doctor; to answer: usher --config x approvals show q_1"},
 	} {
-		c.q.Target = permission.Target{Server: "a", Tool: "b"}
+		c.q.ID, c.q.Target = "q_1", permission.Target{Server: "a", Tool: "b"}
 		if got := w.remedy(c.q); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
