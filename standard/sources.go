@@ -26,18 +26,31 @@ func TrustKey(folder, name, hash string) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Load reads and merges the configuration as Open does, and starts nothing.
+// Load reads and merges the configuration as Open does, and starts nothing. What the user trusts is as it was then.
 func Load(ctx context.Context, o Options) (*config.Config, error) {
 	o = o.withDefaults()
-	trusted := func(string, string, string) bool { return false }
-	if _, err := os.Stat(LedgerPath(o.DataDir)); err == nil {
-		ledger, err := sqlite.OpenLedger(ctx, LedgerPath(o.DataDir), sqlite.Options{})
-		if err == nil {
-			defer ledger.Close()
-			trusted = trustedBy(ctx, ledger)
-		}
+	trusted, err := trustedNow(ctx, LedgerPath(o.DataDir))
+	if err != nil {
+		trusted = nil // nothing, then; whoever opens a host hears why
 	}
-	return config.LoadAll(o.sources(trusted))
+	return config.LoadAll(o.sources(func(folder, name, hash string) bool { return trusted[TrustKey(folder, name, hash)] }))
+}
+
+func trustedNow(ctx context.Context, path string) (map[string]bool, error) {
+	if !exists(path) {
+		return nil, nil
+	}
+	ledger, err := sqlite.OpenLedger(ctx, path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer ledger.Close()
+	all, err := ledger.Trusts(ctx)
+	trusted := make(map[string]bool, len(all))
+	for _, t := range all {
+		trusted[t.Key] = true
+	}
+	return trusted, err
 }
 
 func (o Options) sources(trusted func(folder, name, hash string) bool) config.Sources {
