@@ -23,7 +23,10 @@ import (
 
 // SessionOptions describe one agent's session.
 type SessionOptions struct {
-	Kind   string // agent, gateway or library (the default)
+	Kind string // agent, gateway or library (the default)
+	// Server makes this the session of one server alone, whose tools have their own names; LocalTools stands for the
+	// built-in ones. Empty: it sees all tools, under names that tell them apart.
+	Server string
 	Client string // who uses it, for the log, for questions and for rules
 	// Principal is whom it acts for, such as a user's name; empty: nobody knows.
 	Principal string
@@ -239,22 +242,47 @@ func (s *Session) listTools(ctx context.Context) json.RawMessage {
 	defer cancel()
 	s.h.settle(ctx)
 	table, policy := s.h.router.Table(), s.h.o.Policy()
+	if s.o.Server != "" {
+		return list(table, policy, func(t *router.Tool) json.RawMessage {
+			if t.Target.Server != s.only() {
+				return nil
+			}
+			return t.PlainListing()
+		})
+	}
 	if l := s.h.listed.Load(); l != nil && l.table == table && l.policy == policy {
 		return l.result
 	}
+	l := &listing{table, policy, list(table, policy, (*router.Tool).Listing)}
+	s.h.listed.Store(l)
+	return l.result
+}
+
+// list is a tools/list result with what show gives of each tool that isn't denied.
+func list(table *router.Table, policy *permission.Policy, show func(*router.Tool) json.RawMessage) json.RawMessage {
 	b := []byte(`{"tools":[`)
 	for _, t := range table.Tools() {
-		if policy.Denied(t.Target, t.Model) {
+		shown := show(t)
+		if shown == nil || policy.Denied(t.Target, t.Model) {
 			continue
 		}
 		if b[len(b)-1] != '[' {
 			b = append(b, ',')
 		}
-		b = append(b, t.Listing()...)
+		b = append(b, shown...)
 	}
-	l := &listing{table, policy, append(b, `]}`...)}
-	s.h.listed.Store(l)
-	return l.result
+	return append(b, `]}`...)
+}
+
+// LocalTools is SessionOptions.Server for the built-in tools; no server can be called so.
+const LocalTools = "local"
+
+// only is the server that a session of one server has.
+func (s *Session) only() string {
+	if s.o.Server == LocalTools {
+		return ""
+	}
+	return s.o.Server
 }
 
 // server is where a tool's server is looked up; nil if there is none.

@@ -12,6 +12,7 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/router"
 	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
 )
 
 // settleTime is how long a listing, and a name that nothing bears, waits for servers that are still starting.
@@ -22,7 +23,7 @@ func resolveTool(ctx context.Context, c *call) error {
 	c.said.requested = event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client}
 	c.add(&c.said.requested)
 	c.table = c.s.h.router.Table()
-	tool, err := c.table.Resolve(c.name, c.s.hidden())
+	tool, err := c.s.resolve(c.table, c.name)
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
 		tool, err = c.resolveLate(ctx, unknown)
 	}
@@ -39,6 +40,16 @@ func resolveTool(ctx context.Context, c *call) error {
 		return &fault.Error{Kind: fault.Unavailable, Detail: "it is no longer configured"}
 	}
 	return nil
+}
+
+// resolve finds the tool of a name. In a session of one server its own names come first.
+func (s *Session) resolve(table *router.Table, name string) (*router.Tool, error) {
+	if s.o.Server != "" {
+		if t := table.Find(permission.Target{Server: s.only(), Tool: name}); t != nil {
+			return t, nil
+		}
+	}
+	return table.Resolve(name, s.hidden())
 }
 
 // restoreNames puts the names of properties back that a repaired schema had to change.
@@ -61,6 +72,9 @@ func (c *call) restoreNames() error {
 func (c *call) resolveLate(ctx context.Context, unknown error) (*router.Tool, error) {
 	s := c.s
 	server := s.h.named(c.name)
+	if s.o.Server != "" {
+		server = s.h.server(s.only())
+	}
 	limit := settleTime
 	if server != nil {
 		limit = cmp.Or(s.o.CallTimeout, s.o.CallLimit, server.lifecycle().Request)
@@ -76,7 +90,7 @@ func (c *call) resolveLate(ctx context.Context, unknown error) (*router.Tool, er
 		return nil, unknown
 	}
 	c.table = s.h.router.Table()
-	return c.table.Resolve(c.name, s.hidden())
+	return s.resolve(c.table, c.name)
 }
 
 // named returns the server whose tools' names begin as this one. A server's name that could be read two ways finds the

@@ -128,7 +128,7 @@ func (a *agent) open() (*usher.Session, error) {
 
 func (a *agent) start(who identity) (*usher.Session, error) {
 	s, err := a.g.h.Session(usher.SessionOptions{
-		Kind: "gateway", Client: who.String(), Principal: a.g.o.Principal, CallLimit: a.g.o.CallTimeout, Changed: a.changed,
+		Kind: "gateway", Client: who.String(), Principal: a.g.o.Principal, Server: a.g.o.Server, CallLimit: a.g.o.CallTimeout, Changed: a.changed,
 	})
 	if err != nil {
 		return nil, err

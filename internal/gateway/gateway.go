@@ -27,6 +27,8 @@ type Options struct {
 	// AllowedHosts are names ("box", any port) or addresses ("box:8080") that a Host header may have besides loopback
 	// ones with the port that is served.
 	AllowedHosts []string
+	// Server is the one server that clients see, as usher.SessionOptions has it; empty: all.
+	Server string
 	// Principal is whom the clients act for, such as the name of the only user who can connect; empty: nobody knows.
 	Principal string
 	// Origins are values of the Origin header that are let in besides loopback ones, such as "https://ide.example".

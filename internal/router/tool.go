@@ -31,6 +31,7 @@ type Tool struct {
 	Builtin bool            // runs without a question
 
 	listing func() json.RawMessage
+	plain   func() json.RawMessage
 	checker *schema.Checker
 	output  *schema.Checker
 	model   func() *repair.Repaired
@@ -44,6 +45,7 @@ func newTool(server string, def mcp.Tool, trusted, builtin bool) *Tool {
 		Hash: mcp.Digest(def.Raw), Risk: permission.Assess(def.Annotations, trusted),
 	}
 	t.checker, t.output = schema.Lazy(def.InputSchema), schema.Lazy(def.OutputSchema)
+	t.plain = sync.OnceValue(func() json.RawMessage { return listing(t, t.Tool) })
 	t.model = sync.OnceValue(func() *repair.Repaired { return repair.Repair(def.InputSchema) })
 	return t
 }
@@ -61,12 +63,15 @@ func (t *Tool) ForModel() *repair.Repaired { return t.model() }
 // all other bytes as the server sent them.
 func (t *Tool) Listing() json.RawMessage { return t.listing() }
 
+// PlainListing is Listing under the server's own name for the tool, for a client that sees this server alone.
+func (t *Tool) PlainListing() json.RawMessage { return t.plain() }
+
 func onceListing(t *Tool) func() json.RawMessage {
-	return sync.OnceValue(func() json.RawMessage { return listing(t) })
+	return sync.OnceValue(func() json.RawMessage { return listing(t, t.Model) })
 }
 
-func listing(t *Tool) json.RawMessage {
-	raw := mcp.SetMember(t.Def.Raw, "name", mcp.Quote(t.Model))
+func listing(t *Tool, name string) json.RawMessage {
+	raw := mcp.SetMember(t.Def.Raw, "name", mcp.Quote(name))
 	if cut := mcp.Cut(t.Def.Description, MaxDescription); cut != t.Def.Description {
 		raw = mcp.SetMember(raw, "description", mcp.Quote(cut))
 	}

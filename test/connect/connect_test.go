@@ -32,7 +32,7 @@ var agents = []agent{
 	{"gemini", []string{"node_modules", ".bin", "gemini"}, ".gemini/settings.json",
 		[]string{"mcp", "add", "-s", "user", "jira", "npx", "-y", "jira-mcp"}, []string{"mcp", "list"}, ""},
 	{"mcporter", []string{"node_modules", ".bin", "mcporter"}, ".mcporter/mcporter.json",
-		[]string{"config", "add", "jira", "--command", "npx", "--arg", "-y", "--arg", "jira-mcp", "--scope", "home"}, []string{"list", "jira"}, `function \w*echo\(`},
+		[]string{"config", "add", "jira", "--command", "npx", "--arg", "-y", "--arg", "jira-mcp", "--scope", "home"}, []string{"list", "jira"}, `function echo\(`},
 	{"opencode", []string{"node_modules", "opencode-linux-x64-baseline", "bin", "opencode"}, ".config/opencode/opencode.jsonc",
 		[]string{"mcp", "add", "jira", "--", "npx", "-y", "jira-mcp"}, []string{"mcp", "list"}, `jira.*connected`},
 }

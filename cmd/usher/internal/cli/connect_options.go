@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/connect"
 )
@@ -37,7 +38,7 @@ func (a *app) connectOptions(c *connect.Client, n connection) (connect.Options, 
 		return o, err
 	}
 	for _, name := range n.only {
-		if err := usable(cfg, name); err != nil && name != localTools && leftOut(cfg, name) == nil {
+		if err := usable(cfg, name); err != nil && name != usher.LocalTools && leftOut(cfg, name) == nil {
 			return o, err
 		}
 	}
@@ -45,7 +46,7 @@ func (a *app) connectOptions(c *connect.Client, n connection) (connect.Options, 
 	o.Servers = connectable(cfg, n.project)
 	if len(o.Servers) == 0 && len(n.only) == 0 && !n.one {
 		return o, usage("usher serves no servers yet, so there is nothing to connect",
-			"To add one, run: "+self+" servers add NAME -- COMMAND; for its built-in tools alone, add --server "+localTools)
+			"To add one, run: "+self+" servers add NAME -- COMMAND; for its built-in tools alone, add --server "+usher.LocalTools)
 	}
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/internal/gateway"
@@ -23,7 +24,8 @@ func (a *app) stdio() *cobra.Command {
 entry there is {"command": "usher", "args": ["stdio"]}. It ends with its input.
 
 With --only it serves the tools of the servers that are named, so that an agent can have an
-entry for each; "local" stands for the built-in tools.`,
+entry for each; "local" stands for the built-in tools. A single server's tools have their own
+names then, since the agent puts the entry's name before them.`,
 		Example: "  usher stdio\n  usher stdio --only fs --only jira",
 		RunE:    a.run(func(ctx context.Context, _ []string) error { return a.serveStdio(ctx, only) }),
 	}
@@ -32,16 +34,13 @@ entry for each; "local" stands for the built-in tools.`,
 	return cmd
 }
 
-// localTools is how --only names what is built in; no server can be called so.
-const localTools = "local"
-
 // onlyThese opens a part of the configured servers. Nil: all, and what is built in.
 func (a *app) onlyThese(c *config.Config, names []string, o opening) (opening, error) {
 	if len(names) == 0 {
 		return o, nil
 	}
 	for _, name := range names {
-		if name == localTools {
+		if name == usher.LocalTools {
 			continue
 		}
 		if err := usable(c, name); err != nil {
@@ -49,7 +48,7 @@ func (a *app) onlyThese(c *config.Config, names []string, o opening) (opening, e
 		}
 	}
 	o.only = func(server string) bool { return slices.Contains(names, server) }
-	o.withoutLocal = !slices.Contains(names, localTools)
+	o.withoutLocal = !slices.Contains(names, usher.LocalTools)
 	return o, nil
 }
 
@@ -61,6 +60,10 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 	o, err := a.onlyThese(c, only, opening{stays: true})
 	if err != nil {
 		return err
+	}
+	one := ""
+	if len(only) == 1 {
+		one = only[0]
 	}
 	a.notes(c.Problems)
 	if a.in != nil && a.err.tty && isTerminal(a.in) {
@@ -77,7 +80,7 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 		if err := clients.Stdio(ctx, a.in); err != nil {
 			return err
 		}
-		g := gateway.New(h.Host, gateway.Options{Principal: whoami()})
+		g := gateway.New(h.Host, gateway.Options{Principal: whoami(), Server: one})
 		defer g.Close()
 		err = g.ServeStdio(ctx, a.in, os.Stdout)
 		if errors.Is(err, context.Canceled) {
