@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
+	"github.com/usher-mcp/usher/standard"
 )
 
 // A server on the command line becomes the entry that a person would write; of secrets only names come out.
@@ -101,11 +103,11 @@ func TestRoughly(t *testing.T) {
 // A second usher on a data folder, or one whose folder isn't safe, serves its tools all the same and says what it lacks.
 func TestWithoutAdmin(t *testing.T) {
 	dir := t.TempDir()
-	first := &watcher{}
+	first, h := &watcher{}, &standard.Host{Host: new(usher.Host)}
 	a := &app{dataDir: dir}
-	defer a.openAdmin(nil, first)()
+	defer a.openAdmin(h, first)()
 	second := &watcher{}
-	a.openAdmin(nil, second)()
+	a.openAdmin(h, second)()
 	if len(first.early) != 0 || len(second.early) != 1 || !strings.Contains(second.early[0], "another usher serves this data folder") {
 		t.Errorf("%q %q", first.early, second.early)
 	}
@@ -122,7 +124,7 @@ func TestWithoutAdmin(t *testing.T) {
 	if err := os.Chmod(filepath.Join(a.dataDir, "run"), 0o770); err != nil {
 		t.Fatal(err)
 	}
-	a.openAdmin(nil, unsafe)()
+	a.openAdmin(h, unsafe)()
 	if len(unsafe.early) != 1 || !strings.Contains(unsafe.early[0], "chmod 700") {
 		t.Errorf("%q", unsafe.early)
 	}
