@@ -36,7 +36,7 @@ type Book struct {
 
 	mu     sync.Mutex
 	places map[string]*place
-	open   map[*Session]struct{}
+	open   map[*place]map[*Session]struct{} // by client
 }
 
 // New makes a Book. It starts nothing; ctx bounds its use of the Store.
@@ -56,7 +56,7 @@ func New(ctx context.Context, o Options) *Book {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Book{ctx: ctx, o: o, places: map[string]*place{}, open: map[*Session]struct{}{}}
+	return &Book{ctx: ctx, o: o, places: map[string]*place{}, open: map[*place]map[*Session]struct{}{}}
 }
 
 // place finds or makes one. use counts a session that has it as its client's; it stays until as many have let go.

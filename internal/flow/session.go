@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,14 @@ type Session struct {
 	mu       sync.Mutex
 	marks    []Mark
 	accepted map[pair]struct{}
+	last     map[Carrier]taken // of the carriers that it took from, when it last did
+}
+
+// taken is what was found at a carrier: while that is all there is, there is nothing to take again.
+type taken struct {
+	version uint64
+	labels  Labels
+	at      time.Time
 }
 
 // pair is a source of private data and the tool that may carry it out.
@@ -35,15 +44,13 @@ type pair struct {
 // Session begins one, with what sessions of the same client that are open, or were not long ago, took in. Close ends it.
 // Sessions whose principal and client are the same are one client's, also if both are empty.
 func (b *Book) Session(principal, client string) *Session {
-	s := &Session{book: b, client: b.place(clientKey(principal, client), 1), accepted: map[pair]struct{}{}}
+	s := &Session{book: b, client: b.place(clientKey(principal, client), 1), accepted: map[pair]struct{}{}, last: map[Carrier]taken{}}
 	b.mu.Lock()
-	var others []*Session
-	for o := range b.open {
-		if o.client == s.client {
-			others = append(others, o)
-		}
+	if b.open[s.client] == nil {
+		b.open[s.client] = map[*Session]struct{}{}
 	}
-	b.open[s] = struct{}{}
+	others := slices.Collect(maps.Keys(b.open[s.client]))
+	b.open[s.client][s] = struct{}{}
 	b.mu.Unlock()
 	for _, o := range others {
 		_ = o.hand(staleness) // what they hold is of now, however long ago they took it in; a failure was reported
@@ -56,8 +63,11 @@ func (b *Book) Session(principal, client string) *Session {
 func (s *Session) Close() {
 	b := s.book
 	b.mu.Lock()
-	_, first := b.open[s]
-	delete(b.open, s)
+	_, first := b.open[s.client][s]
+	delete(b.open[s.client], s)
+	if len(b.open[s.client]) == 0 {
+		delete(b.open, s.client)
+	}
 	b.mu.Unlock()
 	if !first {
 		return
@@ -94,6 +104,10 @@ func (s *Session) Took(from Carrier, labels Labels) error {
 	p := s.book.place(from.key(), 0)
 	now := s.book.o.Now()
 	whole := p.refresh()
+	version := p.version.Load() // before the marks are read
+	if whole && s.nothingNew(from, version, labels, now) {
+		return nil
+	}
 	marks := p.marks(zero)
 	if labels != 0 {
 		marks = join(marks, Mark{Source: from.source(), Labels: labels})
@@ -105,7 +119,26 @@ func (s *Session) Took(from Carrier, labels Labels) error {
 		marks[i].At = now
 	}
 	s.take(marks)
-	return s.hand(staleness)
+	if err := s.hand(staleness); err != nil || !whole {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.last) >= maxTaken {
+		clear(s.last)
+	}
+	s.last[from] = taken{version, labels, now}
+	return nil
+}
+
+// maxTaken bounds what a session remembers of where it took from; what is forgotten is only looked at once more.
+const maxTaken = 1000
+
+func (s *Session) nothingNew(from Carrier, version uint64, labels Labels, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, known := s.last[from]
+	return known && t.version == version && t.labels.Has(labels) && now.Sub(t.at) < staleness/2
 }
 
 // Wrote says that the session is about to give a carrier something: whoever reads there later takes in what the session
