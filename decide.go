@@ -13,13 +13,10 @@ import (
 // tool's schema end the call before one. A tool that is denied, and so hidden, doesn't tell what arguments it takes.
 func (s *Session) decide(ctx context.Context, c *call) error {
 	policy := s.h.o.Policy()
-	d := policy.Decide(s.facts(c.tool, c.risk, c.args))
-	if d.Effect != permission.Deny {
-		if err := c.tool.Check(c.args); err != nil {
-			return &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
-		}
+	d, err := s.judge(c, policy)
+	if err != nil {
+		return err
 	}
-	d = s.consider(c, d)
 	c.said.asks = event.PermissionRequested{
 		ToolCallID: c.id, Tool: c.name, Args: s.h.shown(c.args), RiskAtDecision: c.risk.String(), SourcedFrom: d.SourcedFrom,
 	}
@@ -37,6 +34,17 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 		return denied(d)
 	}
 	return s.ask(ctx, c, policy, d, resolved)
+}
+
+// judge is the whole decision. An error says that the arguments don't fit, whatever was decided so far.
+func (s *Session) judge(c *call, policy *permission.Policy) (permission.Decision, error) {
+	d := policy.Decide(s.facts(c.tool, c.risk, c.args))
+	if d.Effect != permission.Deny {
+		if err := c.tool.Check(c.args); err != nil {
+			return d, &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}
+		}
+	}
+	return s.consider(c, d), nil
 }
 
 // denied is a no that no answer can change.

@@ -43,6 +43,9 @@ type Options struct {
 	// Mode returns that of sessions that don't say. It is called for each decision. Nil: permission.Default.
 	Mode func() permission.Mode
 
+	// Lazy leaves servers alone until a call needs one; until then what is remembered of them is all that is known.
+	Lazy bool
+
 	// Command is how hints call the usher command, such as "usher --config FILE"; default "usher".
 	Command string
 	// Redact takes known secrets out of what is said about failures; nil: nothing is known. It returns its argument
@@ -104,10 +107,10 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
 	h.SetWords(o.Errors, o.Language)
 	h.flows = flow.New(h.ctx, flow.Options{
-		Store: o.Taints, Now: o.Clock, Report: h.storeFailed, Inherit: func() time.Duration { return o.Flows().inherit },
+		Store: o.Taints, Report: h.storeFailed, Inherit: func() time.Duration { return o.Flows().inherit },
 	})
 	h.approvals = approval.New(approval.Options{
-		Store: o.Questions, Elsewhere: o.Questions != nil, Clock: o.Clock, NewID: o.NewID, Wait: max(o.AskWait, 0), Keep: o.AskKeep,
+		Store: o.Questions, Elsewhere: o.Questions != nil, NewID: o.NewID, Wait: max(o.AskWait, 0), Keep: o.AskKeep,
 	})
 	h.servers.init(o.Store, o.Redact, h.storeFailed)
 	if err := h.openServers(); err != nil {

@@ -204,7 +204,9 @@ func (h *Host) replace(next map[string]*hosted, over map[*hosted]string, fresh [
 	h.servers.now.Store(&all)
 	h.show(started...)
 	for _, s := range started {
-		s.up.Start()
+		if !h.o.Lazy {
+			s.up.Start()
+		}
 	}
 }
 

@@ -214,10 +214,7 @@ func (s *Session) AllTools() []Tool {
 	for _, t := range s.h.router.Table().Tools() {
 		risk := policy.RiskOf(t.Target, t.Hash, t.Risk)
 		d := s.outlook(policy, t, risk)
-		tools = append(tools, Tool{
-			Name: t.Name, Model: t.Model, Server: t.Server, Description: t.Def.Description, Risk: risk, Hash: t.Hash,
-			Definition: t.Def.Raw, InputSchema: s.schema(t), Effect: d.Effect,
-		})
+		tools = append(tools, s.toolOf(t, risk, d.Effect))
 	}
 	return tools
 }

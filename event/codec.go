@@ -86,6 +86,6 @@ func All() []Data {
 		ServerDisconnected{}, ServerUnavailable{}, ServerShutdown{}, ServerBreaker{}, ServerStray{}, ServerLog{},
 		ConfigLoaded{}, ConfigChanged{}, ConfigRejected{},
 		ClientConnected{}, ClientDisconnected{},
-		GrantChanged{}, Checkpoint{},
+		GrantChanged{}, TrustChanged{}, Checkpoint{},
 	}
 }

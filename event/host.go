@@ -59,6 +59,16 @@ type GrantChanged struct {
 	By    string `json:"by"`
 }
 
+// TrustChanged says that a person let an entry of a project's file run, or took that back. What is the server's name, Scope
+// the folder, and Hash what the trust is kept under: it is for folder, name and entry.
+type TrustChanged struct {
+	What  string `json:"what"`
+	Scope string `json:"scope"`
+	Hash  string `json:"hash"`
+	By    string `json:"by"`
+	Taken bool   `json:"taken,omitempty"` // it was taken back
+}
+
 // Checkpoint records finished files and the heads of the sessions in them, so that cutting the end of one or dropping
 // one shows. A process writes it when it rotates its own file and when it has taken over the files of processes that
 // have ended.
@@ -100,6 +110,7 @@ func (ConfigLoaded) Type() string       { return "config.loaded" }
 func (ConfigChanged) Type() string      { return "config.changed" }
 func (ConfigRejected) Type() string     { return "config.rejected" }
 func (GrantChanged) Type() string       { return "grant.changed" }
+func (TrustChanged) Type() string       { return "trust.changed" }
 func (Checkpoint) Type() string         { return "log.checkpoint" }
 
 func (SessionStarted) data()     {}
@@ -110,4 +121,5 @@ func (ConfigLoaded) data()       {}
 func (ConfigChanged) data()      {}
 func (ConfigRejected) data()     {}
 func (GrantChanged) data()       {}
+func (TrustChanged) data()       {}
 func (Checkpoint) data()         {}

@@ -48,6 +48,8 @@ type Options struct {
 	Observe func(event.Data)
 	// Only starts a part of the configured servers; nil: all.
 	Only func(server string) bool
+	// Lazy leaves servers alone until something needs one; see usher.Options.
+	Lazy bool
 	// WithoutLocal leaves the built-in tools out.
 	WithoutLocal bool
 	// Once is for a host that lives for one command: a server that can't be reached is told of, not tried again.
@@ -148,7 +150,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Servers: b.servers(c), Local: local, Policy: h.watched.Policy, Flows: h.watched.Flows, Mode: h.watched.Mode, Asker: o.Asker, Command: o.Command,
 		Remember: h.remember, Questions: h.Ledger.Approvals(), AskWait: askWait(c.Approvals.Wait), AskKeep: c.Approvals.Keep, Taints: h.Ledger.Taints(),
 		Redact: secrets.Redact, Errors: &c.Errors, Language: c.Locale, Woke: awake.Count, Store: h.store(ctx, c, secrets.Redact),
-		Log: observed(h.Journal, o.Observe), HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID,
+		Log: observed(h.Journal, o.Observe), HostSession: h.Journal.Host(), Clock: o.Clock, NewID: o.NewID, Lazy: o.Lazy,
 	})
 	if err != nil {
 		return nil, err

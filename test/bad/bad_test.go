@@ -51,6 +51,7 @@ func build(name, from string) error {
 
 // world is one user's machine. All that runs in it has dir in its environment or its command line.
 type world struct {
+	disk              string // a small one of its own; empty: there is none
 	dir, config, data string
 	usher, server     string
 	reached           string // the journal of the server "good": a line for each call that reached it

@@ -10,20 +10,26 @@ import (
 	"testing"
 )
 
-// allowed keeps nothing beside the log, lest closing that frees space for the log.
+// allowed keeps no cache beside the log.
 const allowed = `{"profile": "professional", "mcpServers": {GOOD}, "permissions": {"allow": ["mcp.good.write"]}, "log": {"durability": %q}}`
 
 // mountData puts a small disk of its own under the data folder.
 func (w *world) mountData(t *testing.T) {
 	t.Helper()
-	if err := os.Mkdir(w.data, 0o700); err != nil {
+	w.mount(t, w.data)
+}
+
+func (w *world) mount(t *testing.T, folder string) {
+	t.Helper()
+	w.disk = folder
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("usher-test", w.data, "tmpfs", 0, "size=256k"); err != nil {
+	if err := syscall.Mount("usher-test", folder, "tmpfs", 0, "size=256k"); err != nil {
 		t.Fatalf("this test needs the right to mount a tmpfs; run it as root with CAP_SYS_ADMIN: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(w.data, syscall.MNT_DETACH); err != nil {
+		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
@@ -32,7 +38,7 @@ func (w *world) mountData(t *testing.T) {
 // fill takes all space that is left, and returns what gives it back.
 func (w *world) fill(t *testing.T) (free func()) {
 	t.Helper()
-	name := filepath.Join(w.data, "filler")
+	name := filepath.Join(w.disk, "filler")
 	f, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
@@ -117,11 +123,12 @@ func (w *world) refusalsLogged(t *testing.T, least int) {
 	}
 }
 
-// H5: usher that starts, or ends, on a full disk says so.
+// H5: usher that starts, or ends, on a full disk says so. The disk has the log alone: what lies beside it would free space
+// for the log's last lines when it is closed.
 func TestFullDiskAtTheEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.mountData(t)
+	w.mount(t, filepath.Join(w.data, "journal"))
 	w.configure(t, fmt.Sprintf(allowed, "process"))
 	f := w.serve(t)
 	f.works(t, "mcp__good__write", "before")

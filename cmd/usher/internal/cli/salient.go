@@ -75,6 +75,8 @@ func hostFields(kind string) []string {
 		return []string{"via", "name"}
 	case "grant.changed":
 		return []string{"what", "scope", "by"}
+	case "trust.changed":
+		return []string{"what", "scope", "by", "taken"}
 	case "log.checkpoint":
 		return []string{"files", "heads"}
 	}
@@ -103,6 +105,8 @@ func fieldText(name string, raw json.RawMessage) string {
 		return ""
 	case name == "isError":
 		return "failed"
+	case name == "taken":
+		return "taken back"
 	case name == "durationMs":
 		return string(raw) + " ms"
 	case name == "delayMs":
