@@ -38,7 +38,7 @@ func (s *Session) ask(ctx context.Context, c *call, policy *permission.Policy, d
 	switch {
 	case err != nil:
 		err = unanswered(c, d, err)
-		if fault.KindOf(err) == fault.ApprovalRequired {
+		if fault.KindOf(err) == fault.ApprovalRequired && s.patience() > 0 && !errors.Is(err, permission.ErrNobody) {
 			resolved.Actor = "timeout"
 		}
 	case !answer.Allow:
@@ -96,28 +96,46 @@ func (s *Session) patience() time.Duration {
 	return cmp.Or(s.o.AskWait, s.h.o.AskWait)
 }
 
+// Unanswered is the cause of a fault.ApprovalRequired: nobody has said yes or no.
+type Unanswered struct {
+	ID      string           // of the question that can still be answered; empty: there is none
+	Expires time.Time        // until when
+	Rule    *permission.Rule // the ask rule, if one asks
+	Hint    string           // what would let such calls in from then on; empty: nothing would
+	Err     error            // why nobody has
+}
+
+// Error says why.
+func (u *Unanswered) Error() string { return u.Err.Error() }
+
+// Unwrap returns Err.
+func (u *Unanswered) Unwrap() error { return u.Err }
+
 // unanswered is what a call ends with that nobody has said yes or no to.
 func unanswered(c *call, d permission.Decision, err error) error {
-	hint := allowHint(c, d)
+	u := &Unanswered{Rule: d.Rule, Hint: allowHint(c, d), Err: err}
+	required := &fault.Error{Kind: fault.ApprovalRequired, Detail: askedBecause(c, d), Hint: u.Hint, Cause: u}
 	if open, ok := errors.AsType[*approval.Open](err); ok {
-		how := fmt.Sprintf("To answer, until %s: %s approvals show %s; then make the same call again", open.Expires.Local().Format("15:04"), c.s.h.o.Command, open.ID)
-		if hint != "" {
-			how += ". " + hint
+		u.ID, u.Expires = open.ID, open.Expires
+		required.Hint = fmt.Sprintf("To answer, until %s: %s approvals show %s; then make the same call again", open.Expires.Local().Format("15:04"), c.s.h.o.Command, open.ID)
+		if u.Hint != "" {
+			required.Hint += ". " + u.Hint
 		}
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: askedBecause(c, d), Hint: how, Cause: err}
+		return required
 	}
 	full, ok := errors.AsType[*approval.Full](err)
 	switch {
 	case ok:
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: full.Error(), Hint: fmt.Sprintf("To see them: %s approvals", c.s.h.o.Command), Cause: err}
+		required.Detail, required.Hint = full.Error(), fmt.Sprintf("To see them: %s approvals", c.s.h.o.Command)
 	case errors.Is(err, permission.ErrNobody):
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: askedBecause(c, d), Hint: hint}
 	case errors.Is(err, context.Canceled):
 		return &fault.Error{Kind: fault.Cancelled, Detail: "nobody had answered yet", Cause: err}
 	case errors.Is(err, approval.ErrExpired), errors.Is(err, context.DeadlineExceeded):
-		return &fault.Error{Kind: fault.ApprovalRequired, Detail: "nobody answered", Hint: hint, Cause: err}
+		required.Detail = "nobody answered"
+	default:
+		required.Detail = "the question can't be kept: " + c.s.h.redact(err.Error())
 	}
-	return &fault.Error{Kind: fault.ApprovalRequired, Detail: "the question can't be kept: " + c.s.h.redact(err.Error()), Hint: hint, Cause: err}
+	return required
 }
 
 // bond is what an answer for a session is bound to (F4).

@@ -34,6 +34,10 @@ type Explanation struct {
 // sent; only a server of whose tools nothing is known yet is waited for, until ctx ends, and started where it sleeps (see
 // Options.Lazy). The error is a *fault.Error, as Call has it for such a name.
 func (s *Session) Explain(ctx context.Context, name string, args json.RawMessage) (*Explanation, error) {
+	return s.explainCall(ctx, name, args, false)
+}
+
+func (s *Session) explainCall(ctx context.Context, name string, args json.RawMessage, granted bool) (*Explanation, error) {
 	if args == nil {
 		args = json.RawMessage(`{}`)
 	}
@@ -44,6 +48,10 @@ func (s *Session) Explain(ctx context.Context, name string, args json.RawMessage
 	c := s.begin(mcp.Request("0", mcp.MethodCallTool, params), mcp.Nobody)
 	if err := resolveTool(ctx, c); err != nil {
 		return nil, c.failed(err)
+	}
+	if granted {
+		f := s.facts(c.tool, c.risk, nil)
+		s.grants[c.tool.Target] = bond{f.Entry, f.Definition, f.Package}
 	}
 	return s.explain(c), nil
 }
@@ -70,16 +78,25 @@ func (s *Session) explain(c *call) *Explanation {
 	return e
 }
 
-// Explain is Session.Explain for a session that would have these options, and id as its own, without beginning one.
-func (h *Host) Explain(ctx context.Context, id string, o SessionOptions, name string, args json.RawMessage) (*Explanation, error) {
-	s := h.asIf(id, o)
+// As is a session that an Explanation is for, whether there is such a one or not.
+type As struct {
+	ID string // what rules see as session.id
+	SessionOptions
+	Granted bool // a person allowed the tool for the session, as it is now
+}
+
+// Explain is Session.Explain for a session that would be like this one, without beginning it.
+func (h *Host) Explain(ctx context.Context, as As, name string, args json.RawMessage) (*Explanation, error) {
+	s := h.asIf(as)
 	defer s.flow.Close()
-	return s.Explain(ctx, name, args)
+	return s.explainCall(ctx, name, args, as.Granted)
 }
 
 // asIf is a session that nobody can call with.
-func (h *Host) asIf(id string, o SessionOptions) *Session {
-	return &Session{h: h, id: id, o: o, flow: h.flows.Session(o.Principal, o.Client)}
+func (h *Host) asIf(as As) *Session {
+	return &Session{
+		h: h, id: as.ID, o: as.SessionOptions, flow: h.flows.Session(as.Principal, as.Client), grants: map[permission.Target]bond{},
+	}
 }
 
 // Known is what is known of a tool before anybody calls it.
@@ -92,7 +109,7 @@ type Known struct {
 
 // Known returns what rules may look at for each tool that is known now, denied ones too. It waits for nothing.
 func (h *Host) Known() []Known {
-	s := h.asIf("", SessionOptions{})
+	s := h.asIf(As{})
 	defer s.flow.Close()
 	policy, flows := h.o.Policy(), h.o.Flows()
 	var all []Known

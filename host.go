@@ -110,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		Store: o.Taints, Report: h.storeFailed, Inherit: func() time.Duration { return o.Flows().inherit },
 	})
 	h.approvals = approval.New(approval.Options{
-		Store: o.Questions, Elsewhere: o.Questions != nil, NewID: o.NewID, Wait: max(o.AskWait, 0), Keep: o.AskKeep,
+		Store: o.Questions, Elsewhere: o.Questions != nil, Wait: max(o.AskWait, 0), Keep: o.AskKeep,
 	})
 	h.servers.init(o.Store, o.Redact, h.storeFailed)
 	if err := h.openServers(); err != nil {

@@ -66,8 +66,8 @@ func (l *loader) look(path string) (abs string, there bool) {
 
 // user comes first: what it says of all servers is where the others start.
 func (l *loader) user() error {
-	data := []byte(nil)
-	if l.User != "" {
+	data := l.Instead
+	if l.User != "" && data == nil {
 		l.look(l.User)
 		var err error
 		if data, _, err = readOnce(l.User); err != nil && (l.Reload || !errors.Is(err, fs.ErrNotExist)) {

@@ -101,6 +101,10 @@ func (e *entry) readBearer(f field) {
 		s = ref
 	}
 	s, ok = e.expand(f, s, true)
+	if e.raw { // who is asked to trust it sees that it goes there
+		e.token = s
+		return
+	}
 	if !keep(e, ok, ok) || e.lenient && strings.Contains(s, "${") {
 		return
 	}

@@ -55,23 +55,37 @@ func (s *shower) fields(x Server) []Setting {
 	return out
 }
 
-// entryAt finds the fields of an entry by its name and line, also below projects.
+// entryAt finds the fields of an entry by its name and line, also below projects. Only where the reader looks, too: a file
+// on one line could have another object of that name before it.
 func (d *document) entryAt(name string, line int) []field {
-	var find func(fields []field, depth int) []field
-	find = func(fields []field, depth int) []field {
+	find := func(fields []field) []field {
 		for _, f := range fields {
-			if at, _ := d.place(f.key); depth > 0 && f.name == name && at == line {
-				return inside(f)
+			if !isServersKey(f.name) {
+				continue
 			}
-			if depth < 4 { // projects, folder, mcpServers, name
-				if found := find(inside(f), depth+1); found != nil {
-					return found
+			for _, e := range inside(f) {
+				if at, _ := d.place(e.key); e.name == name && at == line {
+					return inside(e)
 				}
 			}
 		}
 		return nil
 	}
-	return find(fieldsOf(d.object, ""), 0)
+	root := fieldsOf(d.object, "")
+	if found := find(root); found != nil {
+		return found
+	}
+	for _, f := range root {
+		if f.name != "projects" {
+			continue
+		}
+		for _, folder := range inside(f) {
+			if found := find(inside(folder)); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 func inside(f field) []field {

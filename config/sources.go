@@ -6,6 +6,7 @@ import "path/filepath"
 // user, imported. The zero value has none.
 type Sources struct {
 	User     string // the user's file; what it says under projects is local; "": none
+	Instead  []byte // what counts as the content of User, whatever is in it; nil: the file is read
 	Managed  string // the administrator's file, such as ManagedPath(); "": none
 	Imported string // what usher import wrote, such as ImportedPath(User); "": none
 	// Dir is the working folder, where the project and what is local are looked for; "": neither.

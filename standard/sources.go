@@ -11,6 +11,7 @@ import (
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/internal/keyring"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
+	"github.com/usher-mcp/usher/permission"
 )
 
 // LedgerPath is where approvals, trust and taint lie in a data folder.
@@ -35,6 +36,33 @@ func Load(ctx context.Context, o Options) (*config.Config, error) {
 	}
 	return config.LoadAll(o.sources(func(folder, name, hash string) bool { return trusted[TrustKey(folder, name, hash)] }))
 }
+
+// LoadRules is Load with a file of rules in the place of the user's own, for what the rules would decide: the servers are
+// those that there are. The file is a configuration, or what stands under permissions of one. What a person allowed for
+// good is no rule, and stays.
+func LoadRules(ctx context.Context, o Options, name string, data []byte) (*config.Config, error) {
+	now, err := Load(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	content, err := config.Rules(name, data)
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	s := o.sources(nil)
+	s.User, s.Instead = name, content
+	c, err := config.LoadAll(s)
+	if err != nil {
+		return nil, err
+	}
+	c.Servers = now.Servers
+	c.Permissions.Grants = append(c.Permissions.Grants, now.Permissions.Grants...)
+	return c, nil
+}
+
+// Rules makes the rules that a host decides by out of a configuration.
+func Rules(c *config.Config) *permission.Policy { return policyOf(c) }
 
 func trustedNow(ctx context.Context, path string) (map[string]bool, error) {
 	if !exists(path) {

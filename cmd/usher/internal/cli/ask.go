@@ -16,33 +16,24 @@ import (
 	"github.com/usher-mcp/usher/permission"
 )
 
-// asker is asked about one call and keeps what it was asked.
-type asker interface {
-	permission.Asker
-	asks() *permission.Rule // the rule because of which it was asked
-}
-
 // asker asks in the terminal; nobody is there unless both the question is seen and the answer is typed.
-func (a *app) asker(p *progress) asker {
+func (a *app) asker(p *progress) permission.Asker {
 	if !a.err.tty || !isTerminal(a.in) {
 		return &nobody{}
 	}
 	return &terminalAsker{in: bufio.NewReader(a.in), to: a.err, progress: p, may: a.mayDecide}
 }
 
-type nobody struct{ rule *permission.Rule }
+type nobody struct{}
 
-var _ asker = (*nobody)(nil)
+var _ permission.Asker = (*nobody)(nil)
 
-func (n *nobody) Ask(_ context.Context, q permission.Question) (permission.Answer, error) {
-	n.rule = q.Rule
+func (*nobody) Ask(context.Context, permission.Question) (permission.Answer, error) {
 	return permission.Answer{}, permission.ErrNobody
 }
 
-func (n *nobody) asks() *permission.Rule { return n.rule }
-
 // kept says which rule an answer wrote.
-func (a *app) kept(asked asker) {
+func (a *app) kept(asked permission.Asker) {
 	t, ok := asked.(*terminalAsker)
 	if !ok || t.always == "" {
 		return
@@ -70,13 +61,10 @@ type terminalAsker struct {
 	typist *typist // where lines come from then
 	more   string  // what is shown besides
 
-	rule   *permission.Rule
 	always string // the tool that is to run always from now on
 }
 
-var _ asker = (*terminalAsker)(nil)
-
-func (t *terminalAsker) asks() *permission.Rule { return t.rule }
+var _ permission.Asker = (*terminalAsker)(nil)
 
 // tries is how often a person may mistype.
 const tries = 3
@@ -88,7 +76,6 @@ var errLater = errors.New("put off")
 // is a no. When ctx ends, the reader stays until the next line comes, which nobody gets then.
 func (t *terminalAsker) Ask(ctx context.Context, q permission.Question) (permission.Answer, error) {
 	defer t.progress.hold()()
-	t.rule = q.Rule
 	if t.may != nil {
 		if err := t.may(ctx); err != nil {
 			return permission.Answer{}, err

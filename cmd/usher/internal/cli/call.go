@@ -98,7 +98,7 @@ func (a *app) callTool(ctx context.Context, name string, in input, timeout time.
 			return ctx.Err() // the question was interrupted
 		}
 		if err != nil {
-			return a.refusal(c, asked, err)
+			return a.refusal(c, err)
 		}
 		return a.showResult(r)
 	})
@@ -179,7 +179,7 @@ func down(servers []usher.ServerStatus, server, tool string) error {
 }
 
 // refusal is err with what of the configuration was left out shown before it, where that may be why.
-func (a *app) refusal(c *config.Config, asked asker, err error) error {
+func (a *app) refusal(c *config.Config, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err
@@ -191,18 +191,24 @@ func (a *app) refusal(c *config.Config, asked asker, err error) error {
 		server, _ := serverOf(c, e.Tool)
 		a.mistakes(others, func(p config.Problem) bool { return ofPermissions(p) || server != "" && fieldServer(p.Field) == server })
 	}
-	r := asked.asks()
-	if e.Kind != fault.ApprovalRequired || r == nil {
+	u, ok := errors.AsType[*usher.Unanswered](err)
+	if e.Kind != fault.ApprovalRequired || !ok {
 		return err
 	}
-	f := explainFault(*e)
-	switch {
+	one := *e
+	one.Hint = u.Hint
+	f := explainFault(one)
+	switch r := u.Rule; {
+	case r == nil:
 	case r.Note != "":
 		f.code = fault.ExitConfig // no rule refuses it, but that the rules can't be read
 	case r.File != "":
 		f.hint = fmt.Sprintf("An ask rule comes before any allow rule; take it out of %s:%d", r.File, r.Line)
 	}
-	return f
+	if u.ID == "" || f.code == fault.ExitConfig {
+		return f
+	}
+	return &twoHints{f, "To answer just this once, until " + u.Expires.Local().Format("15:04") + ": " + self + " approvals show " + u.ID}
 }
 
 // strangers tells of arguments that the tool doesn't know and that are near to ones that it does. Where its schema takes

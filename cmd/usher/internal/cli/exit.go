@@ -19,6 +19,14 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
+// twoHints is a failure with another thing that can be done.
+type twoHints struct {
+	*failure
+	also string
+}
+
+func (t *twoHints) Unwrap() error { return t.failure }
+
 func usage(text, hint string) error { return &failure{fault.ExitUsage, text, hint} }
 
 // exit ends the command with a code; all has been said.
@@ -34,12 +42,18 @@ func (a *app) report(err error) int {
 		return f.code
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.err.paint(red, "usher:"), a.err.wrapped(line(f.text), len("usher: ")))
-	if f.hint != "" {
-		hint := line(a.hint(f.hint))
-		if !strings.Contains(f.hint, self) { // commands stay whole: they are there to be copied
+	hints := []string{f.hint}
+	if t, ok := errors.AsType[*twoHints](err); ok {
+		hints = append(hints, t.also)
+	}
+	for _, text := range hints {
+		hint := line(a.hint(text))
+		if !strings.Contains(text, self) { // commands stay whole: they are there to be copied
 			hint = a.err.wrapped(hint, 2)
 		}
-		fmt.Fprintf(a.err, "  %s\n", hint)
+		if hint != "" {
+			fmt.Fprintf(a.err, "  %s\n", hint)
+		}
 	}
 	return f.code
 }

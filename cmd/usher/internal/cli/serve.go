@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/usher-mcp/usher/config"
-	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/internal/gateway"
 	"github.com/usher-mcp/usher/standard"
 )
@@ -69,13 +68,6 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 	if err := noteClients(ctx, d, h, w.say); err != nil {
 		return err
 	}
-	clients, err := admin.NewClients(ctx, h.Ledger, w.say)
-	if err != nil {
-		return err
-	}
-	for _, l := range d.listeners {
-		l.Listener = clients.Listener(l.Listener)
-	}
 	g := gateway.New(h.Host, gateway.Options{Principal: whoami()})
 	s := serveDoors(d, g)
 	defer s.stop(g)
@@ -92,6 +84,7 @@ func (a *app) serveOn(ctx context.Context, d *doors, h *standard.Host, c *config
 		w.begin()
 		w.servers(ctx, h, shown)
 	}()
+	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-s.failed:

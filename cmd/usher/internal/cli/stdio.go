@@ -11,7 +11,6 @@ import (
 
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
-	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/internal/gateway"
 	"github.com/usher-mcp/usher/standard"
 )
@@ -73,16 +72,9 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 		if err := noteStarter(ctx, a.in, h, (&progress{to: a.err}).note); err != nil {
 			return err
 		}
-		clients, err := admin.NewClients(ctx, h.Ledger, func(text string) { (&progress{to: a.err}).note(text) })
-		if err != nil {
-			return err
-		}
-		if err := clients.Stdio(ctx, a.in); err != nil {
-			return err
-		}
 		g := gateway.New(h.Host, gateway.Options{Principal: whoami(), Server: one})
 		defer g.Close()
-		err = g.ServeStdio(ctx, a.in, os.Stdout)
+		err := g.ServeStdio(ctx, a.in, os.Stdout)
 		if errors.Is(err, context.Canceled) {
 			return nil // told to stop
 		}
