@@ -59,6 +59,9 @@ func reasons(c *call, d permission.Decision) []string {
 	default:
 		all = append(all, "its risk is "+c.risk.String())
 	}
+	if says := c.tool.Def.Annotations.ReadOnly; says != nil && *says && !c.server.TrustHints && c.risk > permission.Read {
+		all = append(all, "that it only reads is its own word, which doesn't count for this server")
+	}
 	if d.Stale != "" {
 		all = append(all, d.Stale)
 	}

@@ -92,18 +92,26 @@ func (r *reader) pattern(f field) (string, bool) {
 // condition may have several lines.
 func (r *reader) condition(f field) (string, bool) {
 	s, ok := r.text(f)
-	switch {
-	case !ok:
-	case strings.TrimSpace(s) == "":
-		r.bad(f, `an empty condition says nothing; write one such as "session != ''", or remove it`)
-	case len(s) > maxCondition:
-		r.bad(f, "a condition is at most 8192 bytes; make several rules of it")
-	case strings.ContainsFunc(s, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' }):
-		r.bad(f, "a condition has no control characters; remove them")
-	default:
-		return s, true
+	if !ok {
+		return "", false
 	}
-	return "", false
+	if why := badCondition(s); why != "" {
+		r.bad(f, why)
+		return "", false
+	}
+	return s, true
+}
+
+func badCondition(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return `an empty condition says nothing; write one such as "session != ''", or remove it`
+	case len(s) > maxCondition:
+		return "a condition is at most 8192 bytes; make several rules of it"
+	case strings.ContainsFunc(s, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' }):
+		return "a condition has no control characters; remove them"
+	}
+	return ""
 }
 
 var hashForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)

@@ -39,13 +39,14 @@ func TestStatus(t *testing.T) {
 	want := &Status{
 		Version: usher.Version, PID: os.Getpid(), Config: c.Path, Problems: problemsOf(c, c.Path),
 		Servers: []Server{
-			{Name: "jira", State: "up", Transport: "stdio", Target: "jira-mcp", Source: "user", Era: "modern", Revision: "2026-07-28", PID: 7, Tools: 3,
+			{Name: "jira", State: "up", Transport: "stdio", Target: "jira-mcp", Source: "user", File: c.Path, Line: 2, Era: "modern", Revision: "2026-07-28", PID: 7, Tools: 3,
 				Restarts: 2, Breaker: "half-open", Since: up, UptimeMs: got.Servers[0].UptimeMs, Pool: &Pool{Size: 2, Busy: 1, Max: 8}},
-			{Name: "off", State: "disabled", Disabled: true, Transport: "stdio", Target: "x", Source: "user"},
-			{Name: "old", State: "starting", Transport: "sse", Target: "http://127.0.0.1:1/x", Source: "user"},
-			{Name: "web", State: "unavailable", Transport: "http", Target: "https://web.example/[redacted:2]/mcp", Source: "user",
+			{Name: "off", State: "disabled", Disabled: true, Transport: "stdio", Target: "x", Source: "user", File: c.Path, Line: 5},
+			{Name: "old", State: "starting", Transport: "sse", Target: "http://127.0.0.1:1/x", Source: "user", File: c.Path, Line: 4},
+			{Name: "web", State: "unavailable", Transport: "http", Target: "https://web.example/[redacted:2]/mcp", Source: "user", File: c.Path, Line: 3,
 				NextTry: up, Cached: true, Tools: 4, Resources: 5, Prompts: 6, LastError: &Failure{Kind: "mcp_server_unavailable", Message: "no [redacted:2] " + strings.Repeat("ä", 492) + "…", Hint: "wait"}},
 		},
+		Idle: []Server{},
 	}
 	if ms := got.Servers[0].UptimeMs; ms < 3_600_000 || ms > 3_700_000 {
 		t.Errorf("up since %d ms", ms)

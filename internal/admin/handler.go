@@ -41,7 +41,7 @@ func (h *handler) mux() http.Handler {
 		"add":     func(ctx context.Context, r request) error { return h.host.AddServer(ctx, r.Name, r.Entry) },
 		"remove":  func(ctx context.Context, r request) error { return h.host.RemoveServer(ctx, r.Name) },
 	} {
-		m.HandleFunc("POST "+pathServers+"/"+verb, change(do, verb == "add"))
+		m.HandleFunc("POST "+pathServers+"/"+verb, h.change(do, verb))
 	}
 	h.approvals(m)
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -58,14 +58,19 @@ func (h *handler) status(w http.ResponseWriter, _ *http.Request) {
 	}
 	answer(w, http.StatusOK, Status{
 		Version: usher.Version, PID: os.Getpid(), Config: path, Problems: problemsOf(c, path),
-		Servers: running(c, h.host.Servers(), time.Now()),
+		Servers: running(c, h.host.Servers(), time.Now()), Idle: append([]Server{}, Idle(c)...), Folder: c.Folder,
 	})
 }
 
-// change reads what is to change and does it.
-func change(do func(context.Context, request) error, wantsEntry bool) http.HandlerFunc {
+// change reads what is to change and does it. Which servers there are is a decision, as an answer is: a server is a
+// program.
+func (h *handler) change(do func(context.Context, request) error, verb string) http.HandlerFunc {
+	wantsEntry := verb == "add"
 	return func(w http.ResponseWriter, req *http.Request) {
 		r, err := read[request](w, req)
+		if err == nil && verb != "restart" {
+			err = h.mayDecide(req.Context())
+		}
 		switch {
 		case err != nil:
 		case r.Name == "":

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,9 +16,11 @@ import (
 type Status struct {
 	Version  string    `json:"version"`
 	PID      int       `json:"pid"`
-	Config   string    `json:"config"`   // the file, as that usher was given it
-	Problems []Problem `json:"problems"` // the parts of the configuration that were left out
-	Servers  []Server  `json:"servers"`  // in the order of config.Config, with those that are disabled
+	Config   string    `json:"config"`           // the file, as that usher was given it
+	Problems []Problem `json:"problems"`         // the parts of the configuration that were left out
+	Servers  []Server  `json:"servers"`          // in the order of config.Config, with those that are disabled
+	Idle     []Server  `json:"idle"`             // those that may not run, because they aren't trusted or are blocked
+	Folder   string    `json:"folder,omitempty"` // of the project whose file counts
 }
 
 // States of a server besides those of usher.ServerStatus.
@@ -34,6 +37,9 @@ type Server struct {
 	Transport string    `json:"transport"` // the one in use
 	Target    string    `json:"target"`    // the command or the address, without anything secret
 	Source    string    `json:"source"`    // whose configuration it is from
+	File      string    `json:"file,omitempty"`
+	Line      int       `json:"line,omitempty"`
+	Reason    string    `json:"reason,omitempty"` // why it is blocked
 	Era       string    `json:"era,omitempty"`
 	Revision  string    `json:"revision,omitempty"`
 	PID       int       `json:"pid,omitempty"`
@@ -68,11 +74,19 @@ func Configured(c *config.Config) []Server {
 }
 
 func entry(c config.Server, redact func(string) string) Server {
-	s := Server{Name: c.Name, State: StateNotRunning, Disabled: c.Disabled, Transport: c.Transport, Target: redact(Target(c)), Source: c.Source}
+	s := Server{Name: c.Name, State: StateNotRunning, Disabled: c.Disabled, Transport: c.Transport, Target: redact(Target(c)), Source: c.Source, File: absolute(c.File), Line: c.Line}
 	if c.Disabled {
 		s.State = StateDisabled
 	}
 	return s
+}
+
+// absolute names a file by path, since the client may be in another folder. JSON of the command line has none.
+func absolute(file string) string {
+	if abs, err := filepath.Abs(file); err == nil && file != "" && !strings.HasPrefix(file, "--") {
+		return abs
+	}
+	return file
 }
 
 // running are the servers of a configuration in force, with how each fares.

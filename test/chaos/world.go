@@ -65,8 +65,10 @@ func open(ctx context.Context, o Options, plan Plan) (w *world, err error) {
 		return w, err
 	}
 	rules := &permission.Policy{Allow: []permission.Rule{{Pattern: "*", Scope: "user"}}}
+	flows := usher.NewFlows(usher.FlowOff, nil, 0) // callers mix all servers, and nobody is there to ask
 	w.host, err = usher.Open(ctx, usher.Options{
 		Servers: w.servers, Log: w.journal, HostSession: w.journal.Host(), Policy: func() *permission.Policy { return rules },
+		Flows: func() *usher.Flows { return flows },
 	})
 	return w, err
 }

@@ -129,7 +129,7 @@ func TestHintsAreClaims(t *testing.T) {
 	a.passes(t, "mcp__x__look", `{}`)
 	a.passes(t, "mcp__x__write", `{}`)
 	id := a.asks(t, "mcp__p__look", `{}`)
-	contains(t, w.works(t, "approvals", "show", id), "only", "claim")
+	contains(t, w.works(t, "approvals", "show", id), "its own word")
 	destroy := a.asks(t, "mcp__x__destroy", `{}`)
 	w.fails(t, 2, []string{"destructive"}, "approvals", "allow", destroy, "--always")
 	w.fails(t, 2, []string{"destructive"}, "approvals", "allow", destroy, "--session")
@@ -160,10 +160,10 @@ func TestDeniedIsHidden(t *testing.T) {
 		t.Errorf("%d calls ran", n)
 	}
 	for _, name := range []string{"read_file", "list_files", "search_text"} {
-		_, rest, found := strings.Cut(list, `"name":"`+name+`"`)
+		_, rest, found := strings.Cut(list, `"name":"local__`+name+`"`)
 		rest, _, _ = strings.Cut(rest, `"name":`)
 		if !found || !strings.Contains(rest, `"readOnlyHint":true`) {
-			t.Errorf("%s: %s", name, rest)
+			t.Errorf("%s: %.200s", name, rest)
 		}
 	}
 }

@@ -83,14 +83,14 @@ type agent struct {
 
 // step is told to an agent, done is what it answers; see ./puppet.
 type step struct {
-	URL   string          `json:",omitempty"`
-	Stdio []string        `json:",omitempty"`
-	Name  string          `json:",omitempty"`
-	Tool  string          `json:",omitempty"`
-	Args  json.RawMessage `json:",omitempty"`
-	How   string          `json:",omitempty"`
-	Run   []string        `json:",omitempty"`
-	List  bool            `json:",omitempty"`
+	URL   string   `json:",omitempty"`
+	Stdio []string `json:",omitempty"`
+	Name  string   `json:",omitempty"`
+	Tool  string   `json:",omitempty"`
+	Args  string   `json:",omitempty"`
+	How   string   `json:",omitempty"`
+	Run   []string `json:",omitempty"`
+	List  bool     `json:",omitempty"`
 }
 
 type done struct {
@@ -108,6 +108,7 @@ func (w *world) agent(t *testing.T) *agent {
 	t.Helper()
 	cmd := exec.Command(w.puppet, "agent")
 	cmd.Dir, cmd.Env = w.repo, w.environ()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as a terminal, or a desktop, starts one
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -168,19 +169,19 @@ func (w *world) stdio(t *testing.T, flags ...string) *agent {
 
 func (a *agent) call(t *testing.T, tool, args string) done {
 	t.Helper()
-	return a.do(t, step{Tool: tool, Args: json.RawMessage(args)})
+	return a.do(t, step{Tool: tool, Args: args})
 }
 
 // passes checks that a call ran.
 func (a *agent) passes(t *testing.T, tool, args string) {
 	t.Helper()
 	if d := a.call(t, tool, args); d.Failed || d.Text != "done" {
-		t.Errorf("%s %s: %s", tool, args, d.Text)
+		t.Errorf("%s %.200s: %.600s", tool, args, d.Text)
 	}
 }
 
 // Read only.
-var questionID = regexp.MustCompile(`q_[A-Z0-9]{8,}`)
+var questionID = regexp.MustCompile(`q_[A-Za-z0-9]{8,}`)
 
 // asks checks that a call needs a person's word, and returns the question's id.
 func (a *agent) asks(t *testing.T, tool, args string) string {
@@ -188,7 +189,7 @@ func (a *agent) asks(t *testing.T, tool, args string) string {
 	d := a.call(t, tool, args)
 	id := questionID.FindString(d.Text)
 	if !d.Failed || id == "" {
-		t.Fatalf("%s %s: %s", tool, args, d.Text)
+		t.Fatalf("%s %.200s: %.600s", tool, args, d.Text)
 	}
 	return id
 }

@@ -14,11 +14,11 @@ import (
 
 // step is what a test tells the agent to do.
 type step struct {
-	URL   string          // connect over HTTP
-	Stdio []string        // start this usher and connect
-	Name  string          // of the client, in the handshake
-	Tool  string          // call it
-	Args  json.RawMessage // of the call
+	URL   string   // connect over HTTP
+	Stdio []string // start this usher and connect
+	Name  string   // of the client, in the handshake
+	Tool  string   // call it
+	Args  string   // of the call, sent as they are
 	How   string
 	Run   []string // start this program
 	List  bool     // ask for the tools
@@ -74,7 +74,7 @@ func hello(ask func(string, any) (json.RawMessage, error), name string) error {
 }
 
 func callTool(ask func(string, any) (json.RawMessage, error), s step) (d done, err error) {
-	raw, err := ask("tools/call", map[string]any{"name": s.Tool, "arguments": s.Args})
+	raw, err := ask("tools/call", exact(fmt.Sprintf(`{"name":%q,"arguments":%s}`, s.Tool, s.Args)))
 	if err != nil {
 		return d, err
 	}
@@ -90,6 +90,22 @@ func callTool(ask func(string, any) (json.RawMessage, error), s step) (d done, e
 		d.Text += c.Text
 	}
 	return d, nil
+}
+
+// exact is JSON that is sent byte for byte.
+type exact string
+
+// request doesn't encode what is exact, for that would take its spaces out.
+func request(id int, method string, params any) ([]byte, error) {
+	text, ok := params.(exact)
+	if !ok {
+		b, err := json.Marshal(params)
+		if err != nil {
+			return nil, err
+		}
+		text = exact(b)
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, text), nil
 }
 
 type reply struct {
@@ -109,7 +125,7 @@ func overHTTP(url string) func(string, any) (json.RawMessage, error) {
 	session, id := "", 0
 	return func(method string, params any) (json.RawMessage, error) {
 		id++
-		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+		body, err := request(id, method, params)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +174,7 @@ func overStdio(argv []string) (func(string, any) (json.RawMessage, error), error
 	id, lines := 0, bufio.NewReader(out)
 	return func(method string, params any) (json.RawMessage, error) {
 		id++
-		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+		body, err := request(id, method, params)
 		if err != nil {
 			return nil, err
 		}

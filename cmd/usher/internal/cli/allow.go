@@ -20,7 +20,7 @@ import (
 
 func (a *app) allow() *cobra.Command {
 	var g grant
-	var ask, deny bool
+	var ask, deny, remove bool
 	cmd := &cobra.Command{
 		Use:   "allow PATTERN",
 		Short: "Let tools run without asking, or deny them",
@@ -31,11 +31,20 @@ it up within a second.
 A rule that can match nothing, such as one for a server that isn't configured, is refused;
 --force writes it all the same.
 
+A pattern may name arguments: 'mcp.fs.write_file(path:/tmp/**)'; see: usher help config. With
+--when the rule counts only where a condition in CEL holds.
+
+For a server that a folder brings, or that was imported, an allow rule is bound to its entry as
+it is now. --remove takes a rule out, and what was answered with always.
+
 A destructive tool asks each time, whatever an allow rule says. To change what counts as its
 risk, for the tool as it is defined now, give --risk.`,
 		Example: `  usher allow 'mcp.fs.*'
   usher allow mcp.fs.delete_file --risk write
-  usher allow --deny 'mcp.jira.delete_*'`,
+  usher allow 'mcp.fs.write_file(path:/tmp/**)'
+  usher allow 'mcp.jira.*' --when 'args.project == "TEST"'
+  usher allow --deny 'mcp.jira.delete_*'
+  usher allow --remove 'mcp.fs.*'`,
 		Args: needPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.running = true
@@ -48,12 +57,17 @@ risk, for the tool as it is defined now, give --risk.`,
 			case deny:
 				g.list = "deny"
 			}
+			if remove {
+				return a.unallow(cmd.Context(), cmd, g)
+			}
 			return a.write(cmd.Context(), g)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ask, "ask", false, "write an ask rule: these tools always ask")
 	f.BoolVar(&deny, "deny", false, "write a deny rule: these tools are hidden and refused")
+	f.StringVar(&g.when, "when", "", "only where this `CONDITION` in CEL holds")
+	f.BoolVar(&remove, "remove", false, "take the rule out again")
 	f.BoolVar(&g.force, "force", false, "also write a rule that matches nothing yet")
 	f.StringVar(&g.risk, "risk", "", "also set the risk of this one tool: read, write, network, execute or destructive (`LEVEL`)")
 	_ = cmd.RegisterFlagCompletionFunc("risk", completeRisks)
@@ -75,22 +89,33 @@ func needPattern(_ *cobra.Command, args []string) error {
 // grant is a rule to write.
 type grant struct {
 	pattern, list, risk string
-	begins              bool // there is no file yet
-	force               bool // also if it matches nothing
+	when                string         // a condition; "": always
+	bound               *config.Server // the entry that the rule is for; nil: it is for all that it names
+	begins              bool           // there is no file yet
+	force               bool           // also if it matches nothing
 }
 
 func (a *app) write(ctx context.Context, g grant) error {
+	if err := a.mayDecide(ctx); err != nil {
+		return err
+	}
+	if err := checkRule(g); err != nil {
+		return err
+	}
 	c, err := a.loadAny()
 	if err != nil {
 		return err
 	}
+	if g.bound, err = entryToBind(c, g); err != nil {
+		return err
+	}
 	g.begins = !exists(a.path())
-	o := opening{only: func(string) bool { return false }}
+	o := opening{lazy: true}
 	if g.risk != "" {
 		if _, err := permission.ParseRisk(g.risk); err != nil {
 			return usage(fmt.Sprintf("there is no risk %q", g.risk), "Write one of: read, write, network, execute, destructive")
 		}
-		if strings.Contains(g.pattern, "*") {
+		if strings.ContainsAny(g.pattern, "*(") {
 			return usage("--risk is for one tool, as it is defined now; "+g.pattern+" may be many", "Give a tool's full name; to see them, run: "+self+" tools")
 		}
 		server, _ := serverOf(c, g.pattern)
@@ -99,7 +124,7 @@ func (a *app) write(ctx context.Context, g grant) error {
 				return err
 			}
 		}
-		o.only = func(s string) bool { return s == server }
+		o = opening{only: func(s string) bool { return s == server }}
 	}
 	return a.withHost(ctx, o, func(ctx context.Context, h *standard.Host) error {
 		return a.grant(ctx, h, c, g)
@@ -117,10 +142,13 @@ func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g g
 	if text := surroundingsOf(c, h.Servers(), tools).futile(listedRule{g.list, config.Rule{Pattern: g.pattern}}); text != "" && !g.force {
 		return usage(text, "Nothing was written; for tools to come, add --force")
 	}
-	done := granted{File: h.ConfigPath, List: g.list, Rule: g.pattern, Risk: g.risk, created: g.begins}
+	done := granted{File: h.ConfigPath, List: g.list, Rule: g.pattern, When: g.when, Risk: g.risk, Bound: g.bound != nil, created: g.begins, bound: g.bound}
 	if g.risk != "" {
 		tool, err := one(h.Servers(), tools, g.pattern)
 		if err != nil {
+			return err
+		}
+		if err := lowers(c, tool, g); err != nil {
 			return err
 		}
 		done.Rule, done.Hash = tool.Name, tool.Hash
@@ -128,7 +156,7 @@ func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g g
 			return ruleFailure(err, grant{})
 		}
 	}
-	if done.Changed, err = config.AddRule(h.ConfigPath, g.list, done.Rule); err != nil {
+	if done.Changed, err = config.WriteRule(h.ConfigPath, g.list, done.rule()); err != nil {
 		return ruleFailure(err, g)
 	}
 	changed := event.GrantChanged{What: done.Rule, Scope: g.list, Hash: done.Hash, By: "terminal"}
@@ -139,7 +167,9 @@ func (a *app) grant(ctx context.Context, h *standard.Host, c *config.Config, g g
 		c = now
 	}
 	done.Line = ruleLine(c, done)
-	a.warn(c, surroundingsOf(c, h.Servers(), tools), done)
+	w := surroundingsOf(c, h.Servers(), tools)
+	a.warn(c, w, done)
+	lint{a, c, h.Known(), w}.tell(done)
 	return a.showGrant(done)
 }
 
@@ -170,11 +200,23 @@ type granted struct {
 	Line    int    `json:"line"`
 	List    string `json:"list"`
 	Rule    string `json:"rule"`
+	When    string `json:"when,omitempty"`
+	Bound   bool   `json:"bound,omitempty"` // to the server's entry as it is now
 	Risk    string `json:"risk,omitempty"`
 	Hash    string `json:"hash,omitempty"`
 	Changed bool   `json:"changed"` // false: the rule was there already
 
-	created bool // with the file
+	created bool           // with the file
+	bound   *config.Server // nil: it isn't
+}
+
+// rule is what stands in the file.
+func (g granted) rule() config.Rule {
+	r := config.Rule{Pattern: g.Rule, When: g.When}
+	if g.bound != nil {
+		r.Entry = g.bound.Hash
+	}
+	return r
 }
 
 func (a *app) showGrant(g granted) error {
@@ -191,6 +233,12 @@ func (a *app) showGrant(g granted) error {
 		fresh = ", which is new"
 	}
 	fmt.Fprintf(a.out, "  in %s:%d%s\n", line(g.File), g.Line, fresh)
+	if g.When != "" {
+		fmt.Fprintf(a.out, "  when %s\n", line(g.When))
+	}
+	if g.bound != nil {
+		fmt.Fprintf(a.out, "  it holds until the entry of %s (%s:%d) changes\n", line(g.bound.Name), line(homely(g.bound.File)), g.bound.Line)
+	}
 	undo := fmt.Sprintf("take %q out of that line", line(g.Rule))
 	if g.Risk != "" {
 		fmt.Fprintf(a.out, "  its risk counts as %s while its definition stays as it is now\n", g.Risk)
@@ -202,7 +250,7 @@ func (a *app) showGrant(g granted) error {
 
 func ruleLine(c *config.Config, g granted) int {
 	for _, r := range rulesOf(c, g.List) {
-		if r.Pattern == g.Rule {
+		if want := g.rule(); r.Pattern == want.Pattern && r.When == want.When && r.Entry == want.Entry && (g.File == "" || r.File == g.File) {
 			return r.Line
 		}
 	}
@@ -219,6 +267,11 @@ func (a *app) warn(c *config.Config, w surroundings, g granted) {
 	}
 	for _, r := range overrule(c, g.List, g.Rule) {
 		say(fmt.Sprintf("the %s rule %s (%s:%d) still wins for what both match", r.list, r.Pattern, r.File, r.Line))
+	}
+	if g.List == "allow" && g.bound == nil {
+		if text := beyondReach(c, g.Rule); text != "" {
+			say(text)
+		}
 	}
 	switch {
 	case g.Rule == "*" && g.List != "ask":

@@ -76,7 +76,7 @@ Exit codes: usher help exit-codes`,
 	f.StringArrayVar(&a.mcpConfig, "mcp-config", nil, "more servers for this run: a `file`, or JSON; may be given again")
 	f.BoolVar(&a.strict, "strict-mcp-config", false, "only the servers of --mcp-config, and the administrator's")
 	f.StringVar(&a.mode, "mode", "", "how to treat what no rule decides: `MODE` is default, accept-reads, plan, dont-ask or bypass")
-	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.approvalsCommand(), a.doctor(), a.serversCommand(), a.serve(), a.stdio(), a.connectCommand(), a.importCommand(), a.configCommand(), a.secretCommand(), a.version(), a.conformance())
+	root.AddCommand(a.tools(), a.call(), a.events(), a.allow(), a.approvalsCommand(), a.doctor(), a.serversCommand(), a.serve(), a.stdio(), a.connectCommand(), a.importCommand(), a.configCommand(), a.secretCommand(), a.trustCommand(), a.permissionCommand(), a.version(), a.conformance())
 	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -164,7 +164,13 @@ func (a *app) connectOnce(ctx context.Context, o connect.Options, n connection) 
 
 // agreed asks whether to write.
 func (a *app) agreed(ctx context.Context) (bool, error) {
-	fmt.Fprintf(a.err, "\nWrite this?   [y] yes   [n] no (default) %s ", a.err.paint(bold, ">"))
+	fmt.Fprintln(a.err)
+	return a.agreedTo(ctx, "Write this")
+}
+
+// agreedTo asks a question that is answered by yes or no.
+func (a *app) agreedTo(ctx context.Context, what string) (bool, error) {
+	fmt.Fprintf(a.err, "%s?   [y] yes   [n] no (default) %s ", what, a.err.paint(bold, ">"))
 	typed, err := (&terminalAsker{in: bufio.NewReader(a.in), to: a.err}).typed(ctx)
 	answer, understood := parseAnswer(typed, false)
 	return err == nil && understood && answer.Allow, err

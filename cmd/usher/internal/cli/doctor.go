@@ -27,7 +27,7 @@ each step took, what it declares, and what is wrong with its tools.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeOneServer,
 		RunE: a.run(func(ctx context.Context, args []string) error {
-			d := &diagnosis{Servers: []serverHealth{}, verbose: verbose}
+			d := &diagnosis{Servers: []serverHealth{}, Waiting: []idleServer{}, Blocked: []idleServer{}, Shadowed: []idleServer{}, verbose: verbose}
 			if len(args) > 0 {
 				d.only = args[0]
 			}
@@ -45,6 +45,10 @@ type diagnosis struct {
 	Config  configHealth   `json:"config"`
 	Log     logHealth      `json:"log"`
 	Servers []serverHealth `json:"servers"`
+	// Waiting, Blocked and Shadowed are entries that don't run, and why; that is how it is meant, and no mistake.
+	Waiting  []idleServer `json:"waiting"`
+	Blocked  []idleServer `json:"blocked"`
+	Shadowed []idleServer `json:"shadowed"`
 
 	only    string // the one server that was asked for
 	verbose bool
@@ -85,6 +89,8 @@ type serverHealth struct {
 	Tools       int      `json:"tools"`
 	StrayLines  int      `json:"strayLines,omitempty"`
 	StraySample string   `json:"straySample,omitempty"`
+	Source      string   `json:"source"`
+	From        string   `json:"from,omitempty"` // file and line, where it isn't the user's own file
 	Error       string   `json:"error,omitempty"`
 	Answered    string   `json:"answered,omitempty"` // the beginning of what came with an HTTP status that refuses
 	Stderr      string   `json:"stderr,omitempty"`
@@ -118,6 +124,7 @@ func (a *app) diagnose(ctx context.Context, d *diagnosis) error {
 			d.problem(p)
 		}
 	}
+	d.idle(c)
 	d.Log.Folder = a.journalDir(c)
 	if err := a.examine(ctx, d, c); err != nil {
 		return err
@@ -177,7 +184,8 @@ func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error
 				d.add(a.deepHealthOf(x, s, status[s.Name], tools))
 			}
 		}
-		d.Config.Warnings = surroundingsOf(c, h.Servers(), tools).questionable(listedRules(c), d.only)
+		w := surroundingsOf(c, h.Servers(), tools)
+		d.Config.Warnings = append(w.questionable(listedRules(c), d.only), lint{a, c, h.Known(), w}.all(d.only)...)
 		return nil
 	})
 	if fault.KindOf(err) == fault.LogUnavailable {

@@ -23,9 +23,15 @@ func (a *app) showDiagnosis(d *diagnosis) error {
 			a.showDepth(s)
 		}
 	}
+	a.showIdle(d)
 	verdict := a.out.paint(green, "all is well")
 	if n := len(d.Config.Warnings); n > 0 {
 		verdict += ", with " + plural(n, "warning")
+	}
+	if n := len(d.Waiting); n == 1 {
+		verdict += "; 1 server waits for your trust"
+	} else if n > 1 {
+		verdict += fmt.Sprintf("; %d servers wait for your trust", n)
 	}
 	if !d.OK {
 		verdict = a.out.paint(red, "not all is well")
@@ -91,6 +97,7 @@ func (a *app) showServer(s serverHealth, verbose bool) {
 	switch s.State {
 	case "disabled":
 		a.mark(off, s.Name, "disabled")
+		a.showFrom(s)
 		return
 	case "up":
 		a.mark(good, s.Name, fmt.Sprintf("%s, %d ms", plural(s.Tools, "tool"), s.TookMs))
@@ -102,6 +109,7 @@ func (a *app) showServer(s serverHealth, verbose bool) {
 		at = s.Depth.CommandLine
 	}
 	a.detail(dim, s.Transport+"  "+at)
+	a.showFrom(s)
 	if s.Answered != "" {
 		a.detail("", "it answered: "+s.Answered)
 	}

@@ -28,7 +28,10 @@ type examiner struct {
 func (x examiner) health(c config.Server, s usher.ServerStatus) serverHealth {
 	h := serverHealth{
 		Name: c.Name, State: s.State, Transport: c.Transport, Target: admin.Target(c), Era: s.Era, Revision: s.Revision, Why: s.Why,
-		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample,
+		TookMs: s.Took.Milliseconds(), Tools: s.Tools, StrayLines: s.StrayLines, StraySample: s.StraySample, Source: c.Source,
+	}
+	if foreignTo(c.Source) {
+		h.From = whose(c)
 	}
 	if s.Fallback {
 		h.Transport = config.TransportSSE

@@ -50,7 +50,7 @@ func serverOf(c *config.Config, name string) (server string, local bool) {
 	if strings.HasPrefix(name, "local.") || strings.HasPrefix(name, "local__") {
 		return "", true
 	}
-	known := serverNames(c)
+	known := append(serverNames(c), idle(c)...)
 	for _, p := range c.Problems {
 		known = append(known, fieldServer(p.Field))
 	}

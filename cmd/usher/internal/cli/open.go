@@ -78,6 +78,7 @@ type opening struct {
 	only         func(server string) bool // nil: all servers
 	withoutLocal bool                     // the built-in tools aren't there
 	asker        permission.Asker         // nil: nobody can be asked
+	lazy         bool                     // servers start only when something needs them
 	stays        bool                     // it lives longer than one command: servers that fail are tried again
 	// notice hears of changes of the configuration while the host is open; nil: nobody does.
 	notice func(text string)
@@ -96,6 +97,7 @@ func (a *app) withHost(ctx context.Context, o opening, f func(context.Context, *
 	so := a.whereabouts()
 	so.Asker, so.Only, so.WithoutLocal, so.Watchdog = o.asker, o.only, o.withoutLocal, []string{exe, watchdogArg}
 	so.Command, so.Notice, so.Observe, so.Once = a.command(), o.notice, o.observe, !o.stays
+	so.Lazy = o.lazy
 	h, err := standard.Open(context.WithoutCancel(ctx), so)
 	if err != nil {
 		return openFailure(err)

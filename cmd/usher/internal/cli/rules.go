@@ -44,8 +44,7 @@ func (r listedRule) reaches(t permission.Target) bool {
 	if r.list != "allow" {
 		return rule.Reaches(t)
 	}
-	p := permission.Policy{Allow: []permission.Rule{rule}}
-	return p.Decide(permission.Call{Target: t, Risk: permission.Network}).Effect == permission.Allow
+	return rule.Permits(t)
 }
 
 // surroundings are what a rule may be about: all servers by name, and the tools of those that are up.
@@ -56,7 +55,7 @@ type surroundings struct {
 }
 
 func surroundingsOf(c *config.Config, status []usher.ServerStatus, tools []usher.Tool) surroundings {
-	w := surroundings{servers: serverNames(c), up: map[string]bool{}, tools: tools}
+	w := surroundings{servers: append(serverNames(c), idle(c)...), up: map[string]bool{}, tools: tools}
 	for _, p := range c.Problems {
 		if name := fieldServer(p.Field); name != "" && !slices.Contains(w.servers, name) {
 			w.servers = append(w.servers, name)
@@ -72,6 +71,7 @@ func surroundingsOf(c *config.Config, status []usher.ServerStatus, tools []usher
 type ruleWarning struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
+	Column  int    `json:"column,omitempty"` // in the rule's condition
 	List    string `json:"list"`
 	Rule    string `json:"rule"`
 	Message string `json:"message"`
@@ -86,11 +86,11 @@ func (w ruleWarning) Text() string {
 func (w surroundings) questionable(rules []listedRule, only string) []ruleWarning {
 	all := []ruleWarning{}
 	for _, r := range rules {
-		if only != "" && !slices.Contains(w.meant(r.Pattern), only) {
+		if only != "" && !slices.Contains(w.meant(namePart(r.Pattern)), only) {
 			continue
 		}
 		if text := w.doubt(r); text != "" {
-			all = append(all, ruleWarning{r.File, r.Line, r.list, r.Pattern, text})
+			all = append(all, r.warning(text))
 		}
 	}
 	return all
@@ -99,7 +99,7 @@ func (w surroundings) questionable(rules []listedRule, only string) []ruleWarnin
 // futile says why a rule can match no tool, whatever the servers that aren't up may have; else "".
 func (w surroundings) futile(r listedRule) string {
 	text := w.doubt(r)
-	if text == "" || text == reachesMore || text == w.misses(r.Pattern) {
+	if text == "" || text == reachesMore || text == w.misses(namePart(r.Pattern)) {
 		return ""
 	}
 	return r.Pattern + ": " + text
@@ -107,6 +107,7 @@ func (w surroundings) futile(r listedRule) string {
 
 // doubt says why a rule matches no tool, or "" if it does or may do so as soon as a server is up.
 func (w surroundings) doubt(r listedRule) string {
+	r.Pattern = namePart(r.Pattern)
 	if slices.ContainsFunc(w.tools, func(t usher.Tool) bool { return r.reaches(targetOf(t)) }) || r.Pattern == "*" {
 		return ""
 	}
@@ -271,7 +272,7 @@ func overrule(c *config.Config, list, pattern string) (winning []listedRule) {
 			break // the lists are in the order in which they win
 		}
 		other := permission.Rule{Pattern: r.Pattern}
-		if other.Reaches(targetNamed(c, pattern)) || mine.Reaches(targetNamed(c, r.Pattern)) {
+		if other.Reaches(targetNamed(c, namePart(pattern))) || mine.Reaches(targetNamed(c, namePart(r.Pattern))) {
 			winning = append(winning, r)
 		}
 	}

@@ -101,6 +101,7 @@ func (a *app) lookAtServers(ctx context.Context) (*overview, error) {
 // read takes what a file says for all that there is to know.
 func (o *overview) read(c *config.Config, path string) {
 	o.local, o.Config, o.Servers, o.Problems = c, path, admin.Configured(c), []admin.Problem{}
+	o.Idle, o.Folder = append([]admin.Server{}, admin.Idle(c)...), c.Folder
 	for _, p := range c.Problems {
 		o.Problems = append(o.Problems, admin.Problem(p))
 	}
@@ -149,7 +150,7 @@ func (o *overview) leftOut(name string) *config.Problem {
 // unknown says that nobody configured a server, and which one may be meant.
 func (o *overview) unknown(name string) error {
 	var names []string
-	for _, s := range o.Servers {
+	for _, s := range o.rows() {
 		names = append(names, s.Name)
 	}
 	return noServer(name, names, o.Config)

@@ -66,7 +66,7 @@ func (a *app) switchServers(verb string, disabled bool) *cobra.Command {
 	}
 	return a.forServers(cmd, func(s admin.Server) bool { return s.Disabled != disabled }, func(ctx context.Context, o *overview, names []string) error {
 		return a.edit(ctx, o, names, verb+"d", func(e editor, name string) (bool, error) {
-			if s, ok := o.server(name); ok && s.Disabled == disabled {
+			if s, ok := o.server(name); ok && s.Disabled == disabled && !foreignTo(s.Source) {
 				return false, nil
 			}
 			return true, e.SetDisabled(ctx, name, disabled)
@@ -108,7 +108,10 @@ func (a *app) forServers(cmd *cobra.Command, fits func(admin.Server) bool, do fu
 			return err
 		}
 		for _, name := range names {
-			if _, ok := o.server(name); !ok && o.leftOut(name) == nil {
+			if err := o.idleServer(name); err != nil {
+				return err
+			}
+			if _, ok := o.server(name); !ok && o.leftOut(name) == nil && !o.blockedHere(name) {
 				return o.unknown(name)
 			}
 		}
@@ -132,6 +135,14 @@ func (a *app) configuredServers(but []string, fits func(admin.Server) bool) (nam
 
 // edit changes the entries of servers and tells of each. change reports whether there was anything to change.
 func (a *app) edit(ctx context.Context, o *overview, names []string, did string, change func(e editor, name string) (bool, error)) error {
+	if err := a.mayDecide(ctx); err != nil { // a server is a program
+		return err
+	}
+	for _, name := range names {
+		if err := o.notOurs(name); err != nil {
+			return err
+		}
+	}
 	e, changed := a.editorFor(o), map[string]bool{}
 	for _, name := range names {
 		var err error

@@ -25,7 +25,7 @@ func (a *app) listServers(ctx context.Context) error {
 	if absolute(a.path()) != o.Config { // what a person is to run is about that one
 		a.configPath = o.Config
 	}
-	if len(o.Servers) > 0 {
+	if len(o.rows()) > 0 {
 		a.serverTable(o)
 	}
 	a.tellNext(o)
@@ -55,7 +55,7 @@ func (a *app) tellNext(o *overview) {
 	say := func(text, command string) {
 		fmt.Fprintf(a.err, "%s %s %s\n", text, line(a.command()), command) // whole: it is there to be copied
 	}
-	if len(o.Servers) == 0 {
+	if len(o.rows()) == 0 {
 		fmt.Fprintf(a.err, "no servers in %s\n", line(o.Config))
 		say("  To add one, run:", "servers add NAME -- COMMAND")
 	}
@@ -65,6 +65,7 @@ func (a *app) tellNext(o *overview) {
 			failed = append(failed, s.Name)
 		}
 	}
+	a.tellWaiting(o)
 	switch {
 	case !o.Running:
 		fmt.Fprintln(a.err, "usher isn't running")
@@ -86,6 +87,7 @@ func serverColumns(now time.Time) []column {
 	return []column{
 		{"NAME", func(s admin.Server) cell { return cell{line(s.Name), bold} }},
 		{"STATE", func(s admin.Server) cell { return cell{line(s.State), stateStyle(s.State)} }},
+		{"SOURCE", sourceCell},
 		{"TRANSPORT", func(s admin.Server) cell { return cell{line(s.Transport), ""} }},
 		{"ERA", func(s admin.Server) cell { return cell{line(s.Era), ""} }},
 		{"TOOLS", toolsCell},
@@ -103,7 +105,7 @@ func stateStyle(state string) style {
 		return green
 	case admin.StateDisabled, admin.StateNotRunning:
 		return dim
-	case "unavailable", "failed", "closed":
+	case "unavailable", "failed", "closed", admin.StateBlocked:
 		return red
 	}
 	return yellow
@@ -129,7 +131,7 @@ func toolsCell(s admin.Server) cell {
 
 // targetCell is for servers of which nothing else is known.
 func targetCell(s admin.Server) cell {
-	if s.State != admin.StateNotRunning {
+	if s.State != admin.StateNotRunning && s.State != admin.StateUntrusted {
 		return cell{}
 	}
 	return cell{cut(line(s.Target), maxTarget), dim}
@@ -174,11 +176,11 @@ func roughly(d time.Duration) string {
 
 // serverTable shows the servers; why one isn't up is on a line of its own.
 func (a *app) serverTable(o *overview) {
-	now := time.Now()
+	now, servers := time.Now(), o.rows()
 	var t table
 	for _, c := range serverColumns(now) {
-		cells, used := make([]cell, len(o.Servers)), false
-		for i, s := range o.Servers {
+		cells, used := make([]cell, len(servers)), false
+		for i, s := range servers {
 			cells[i] = c.of(s)
 			used = used || cells[i].text != ""
 		}
@@ -187,7 +189,7 @@ func (a *app) serverTable(o *overview) {
 		}
 		t.head = append(t.head, c.head)
 		if t.rows == nil {
-			t.rows = make([][]cell, len(o.Servers))
+			t.rows = make([][]cell, len(servers))
 		}
 		for i := range cells {
 			t.rows[i] = append(t.rows[i], cells[i])
@@ -201,7 +203,7 @@ func (a *app) serverTable(o *overview) {
 	fmt.Fprintln(a.out, row(a.out, head, widths, 0))
 	for i, cells := range t.rows {
 		fmt.Fprintln(a.out, row(a.out, cells, widths, a.out.width()))
-		if text := a.trouble(o, o.Servers[i], now); text != "" {
+		if text := a.trouble(o, servers[i], now); text != "" {
 			a.detail(dim, text)
 		}
 	}
@@ -209,7 +211,10 @@ func (a *app) serverTable(o *overview) {
 
 // trouble is why a server isn't up, and when it is tried again.
 func (a *app) trouble(o *overview, s admin.Server, now time.Time) string {
-	text := ""
+	text := s.Reason
+	if s.State == admin.StateUntrusted {
+		text = fmt.Sprintf("%s:%d", homely(s.File), s.Line)
+	}
 	if s.LastError != nil {
 		text = cut(line(o.reason(s)), 2*maxReason)
 	}

@@ -92,6 +92,8 @@ func (a *app) tellEdited(o *overview, name, did string) {
 		if o.Running {
 			a.detail(dim, "variables are those of the running usher; start that again where they are set")
 		}
+	case o.stronger(name) != "":
+		a.mark(good, name, did+o.stronger(name))
 	case !o.Running, !there, s.Disabled:
 		a.mark(good, name, did)
 	case s.State == "up":
@@ -114,5 +116,6 @@ func (a *app) tellFile(o *overview) {
 // tellJSON shows what is known now of the servers that a command was about.
 func (a *app) tellJSON(o *overview, names []string) error {
 	o.Servers = slices.DeleteFunc(o.Servers, func(s admin.Server) bool { return !slices.Contains(names, s.Name) })
+	o.Idle = slices.DeleteFunc(o.Idle, func(s admin.Server) bool { return !slices.Contains(names, s.Name) })
 	return writeJSON(a.out, o)
 }

@@ -65,6 +65,7 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 		one = only[0]
 	}
 	a.notes(c.Problems)
+	a.tellIdle(c)
 	if a.in != nil && a.err.tty && isTerminal(a.in) {
 		fmt.Fprintln(a.err, "usher stdio speaks MCP on standard input; an agent starts it. To try it by hand, use: "+line(a.command())+" call")
 	}

@@ -95,10 +95,16 @@ func usable(c *config.Config, server string) error {
 			return nil
 		}
 	}
+	if err := awaitsTrust(c, server); err != nil {
+		return err
+	}
+	if b := blocked(c, server); b != nil {
+		return refusedBy(b)
+	}
 	if p := leftOut(c, server); p != nil {
 		return p
 	}
-	return noServer(server, serverNames(c), c.Path)
+	return noServer(server, append(serverNames(c), idle(c)...), c.Path)
 }
 
 const mostListed = 20 // names in a hint
@@ -159,6 +165,9 @@ func (a *app) showTools(c *config.Config, h *standard.Host, tools []usher.Tool, 
 	}
 	a.mistakes(h.Problems, func(p config.Problem) bool { return ofPermissions(p) || server != "" && fieldServer(p.Field) == server })
 	failed := a.showFailed(c, h.Servers())
+	if server == "" {
+		a.tellIdle(c)
+	}
 	if a.json {
 		if err := writeJSON(a.out, rows); err != nil {
 			return err
@@ -173,7 +182,7 @@ func (a *app) showTools(c *config.Config, h *standard.Host, tools []usher.Tool, 
 	switch {
 	case failed && server != "":
 		return exit(fault.ExitUnavailable)
-	case !exists(h.ConfigPath):
+	case !exists(h.ConfigPath) && len(c.Servers) == 0 && len(c.Pending) == 0:
 		fmt.Fprintf(a.err, "no servers: there is no %s\n  To write one, see: usher help config\n", line(h.ConfigPath))
 	}
 	return nil

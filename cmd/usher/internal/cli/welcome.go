@@ -27,6 +27,7 @@ func (a *app) welcome(ctx context.Context, h *standard.Host, c *config.Config, d
 		return servers
 	}
 	a.welcomeServers(h, c, servers)
+	a.welcomeIdle(c)
 	tools, err := allTools(h, "usher serve")
 	if err != nil {
 		a.welcomeRow("built in", err.Error(), red)
@@ -53,6 +54,17 @@ func (a *app) welcomeRow(name, text string, c style) {
 	fmt.Fprintf(a.err, "  %s %s\n", a.err.paint(dim, pad(name, 9)), a.err.paint(c, a.err.wrapped(line(text), welcomeIndent)))
 }
 
+// welcomeIdle says which servers don't run because they wait for trust or may not.
+func (a *app) welcomeIdle(c *config.Config) {
+	if text := a.waitingText(c); text != "" {
+		a.welcomeRow("trust", text, yellow)
+		fmt.Fprintf(a.err, "%s%s\n", strings.Repeat(" ", welcomeIndent), a.err.paint(dim, line(a.command())+" trust"))
+	}
+	for i, text := range blockedTexts(c) {
+		a.welcomeRow(once(i, "blocked"), text, yellow)
+	}
+}
+
 func (a *app) welcomeServers(h *standard.Host, c *config.Config, servers []usher.ServerStatus) {
 	if len(servers) == 0 {
 		a.welcomeNone(h)
@@ -73,6 +85,9 @@ func (a *app) welcomeServers(h *standard.Host, c *config.Config, servers []usher
 
 func (a *app) welcomeServer(head string, c config.Server, s usher.ServerStatus, widest int) {
 	sign, text, next := a.err.paint(green, good), plural(s.Tools, "tool"), ""
+	if foreignTo(c.Source) {
+		text += " (" + c.Source + ")"
+	}
 	switch {
 	case s.Fails():
 		sign, text, next = a.err.paint(red, bad), cut(line(inWords(c, s.Err, why(s.Err))), maxReason), line(a.command())+" doctor "+line(shellWord(s.Name))
@@ -90,6 +105,10 @@ func (a *app) welcomeServer(head string, c config.Server, s usher.ServerStatus, 
 func (a *app) welcomeNone(h *standard.Host) {
 	if exists(h.ConfigPath) {
 		a.welcomeRow("servers", "none in the config", yellow)
+		return
+	}
+	if len(idle(h.Config())) > 0 {
+		a.welcomeRow("servers", "none that may run", yellow)
 		return
 	}
 	a.welcomeRow("servers", "none: there is no "+h.ConfigPath, yellow)
