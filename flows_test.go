@@ -21,12 +21,13 @@ type leaky struct {
 	out   *fake
 	asked []permission.Question
 	yes   bool
+	rules *permission.Policy
 }
 
 func leak(t *testing.T, flows *usher.Flows, mode permission.Mode) *leaky {
 	t.Helper()
 	l := &leaky{log: new(eventtest.Log), out: &fake{tools: netTool}, yes: true}
-	policy := &permission.Policy{Allow: []permission.Rule{{Pattern: "mcp.*", Scope: "user"}}}
+	l.rules = &permission.Policy{Allow: []permission.Rule{{Pattern: "mcp.*", Scope: "user"}}}
 	server := func(name, tool, kind string, secrets bool) usher.Server {
 		return usher.Server{Name: name, Transport: local.New(&fake{tools: tool}), Kind: kind, TrustHints: true, Credentials: secrets}
 	}
@@ -34,7 +35,7 @@ func leak(t *testing.T, flows *usher.Flows, mode permission.Mode) *leaky {
 	web.Transport = local.New(l.out)
 	o := usher.Options{
 		Servers: []usher.Server{server("mail", readTool, "http", true), server("notes", writeTool+","+readTool, "stdio", false), web},
-		Log:     l.log, HostSession: "s_host", Policy: func() *permission.Policy { return policy },
+		Log:     l.log, HostSession: "s_host", Policy: func() *permission.Policy { return l.rules },
 		Mode: func() permission.Mode { return mode },
 		Asker: permission.AskerFunc(func(_ context.Context, q permission.Question) (permission.Answer, error) {
 			l.asked = append(l.asked, q)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,7 +39,7 @@ func (e *expander) text(f field) (string, bool) {
 func (e *expander) expand(f field, s string, secretPlace bool) (string, bool) {
 	if e.raw {
 		if secretPlace {
-			e.cfg.secrets.add(s)
+			e.cfg.secrets.add(literals(s)...)
 		}
 		return s, true
 	}
@@ -68,6 +69,17 @@ func (e *expander) expand(f field, s string, secretPlace bool) (string, bool) {
 	}
 	return x.text, true
 }
+
+// literals are the parts of an unexpanded text that are no reference, and the texts that stand in for unset variables.
+func literals(s string) []string {
+	all := references.Split(s, -1)
+	for _, m := range references.FindAllStringSubmatch(s, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+var references = regexp.MustCompile(`\$\{(?:[^}:]*:-([^}]*)|[^}]*)\}`)
 
 // expand leaves references to the keyring as they are.
 func expand(s string, env func(string) (string, bool)) expanded {

@@ -66,8 +66,10 @@ func (l *loader) look(path string) (abs string, there bool) {
 
 // user comes first: what it says of all servers is where the others start.
 func (l *loader) user() error {
-	data := l.Instead
-	if l.User != "" && data == nil {
+	name, data := l.User, []byte(nil)
+	if l.Instead != nil {
+		name, data = l.Instead.Name, l.Instead.Data
+	} else if l.User != "" {
 		l.look(l.User)
 		var err error
 		if data, _, err = readOnce(l.User); err != nil && (l.Reload || !errors.Is(err, fs.ErrNotExist)) {
@@ -77,25 +79,25 @@ func (l *loader) user() error {
 			return &Problem{File: l.User, Line: 1, Column: 1, Message: "the file is empty; write {} for no rules"}
 		}
 	}
-	c, err := ParseFrom(l.User, data, l.from(SourceUser))
+	c, err := ParseFrom(name, data, l.from(SourceUser))
 	if err != nil {
 		return err
 	}
 	l.base = c
-	policy, err := l.policyOf(l.User, data, SourceUser)
+	policy, err := l.policyOf(name, data, SourceUser)
 	if err != nil {
 		return err
 	}
-	l.layers = append(l.layers, layer{SourceUser, l.User, data, c, policy})
+	l.layers = append(l.layers, layer{SourceUser, name, data, c, policy})
 	if l.dir == "" || !policy.doc.has("projects") {
 		return nil
 	}
 	from := l.from(SourceLocal)
 	from.Folder = l.dir
-	if c, err = ParseFrom(l.User, data, from); err != nil {
+	if c, err = ParseFrom(name, data, from); err != nil {
 		return err
 	}
-	l.layers = append(l.layers, layer{SourceLocal, l.User, data, c, nil})
+	l.layers = append(l.layers, layer{SourceLocal, name, data, c, nil})
 	return nil
 }
 
@@ -164,6 +166,9 @@ func (l *loader) project() error {
 
 func (l *loader) isKnown(path string) bool {
 	known := append([]string{l.User, l.Managed, l.Imported}, l.CommandLine...)
+	if l.Instead != nil {
+		known = append(known, l.Instead.Name)
+	}
 	return slices.ContainsFunc(known, func(k string) bool { return k != "" && sameFile(k, path) })
 }
 

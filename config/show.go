@@ -117,7 +117,7 @@ func (s *shower) files() []ShownFile {
 			f.State = FileBroken
 		}
 		for _, p := range s.gate.layers {
-			if p.name == path || sameFile(p.name, path) {
+			if f.State != FileMissing && (p.name == path || sameFile(p.name, path)) {
 				f.State, f.Source = FileRead, p.source
 			}
 		}

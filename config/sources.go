@@ -6,7 +6,7 @@ import "path/filepath"
 // user, imported. The zero value has none.
 type Sources struct {
 	User     string // the user's file; what it says under projects is local; "": none
-	Instead  []byte // what counts as the content of User, whatever is in it; nil: the file is read
+	Instead  *Text  // what counts in the place of User, which isn't read; nil: the file is read
 	Managed  string // the administrator's file, such as ManagedPath(); "": none
 	Imported string // what usher import wrote, such as ImportedPath(User); "": none
 	// Dir is the working folder, where the project and what is local are looked for; "": neither.
@@ -27,6 +27,12 @@ type Sources struct {
 	// Trusted reports whether the user has trusted this entry of this project. folder is canonical. nil trusts none.
 	// It is called while the files are read, and again by Check, maybe by several goroutines at once.
 	Trusted func(folder, name, hash string) bool
+}
+
+// Text is the content of a file.
+type Text struct {
+	Name string // what messages and rules call it
+	Data []byte
 }
 
 // ImportedPath is where usher import writes for a user's file: imported.json beside it.

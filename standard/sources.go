@@ -51,7 +51,7 @@ func LoadRules(ctx context.Context, o Options, name string, data []byte) (*confi
 	}
 	o = o.withDefaults()
 	s := o.sources(nil)
-	s.User, s.Instead = name, content
+	s.Instead = &config.Text{Name: name, Data: content}
 	c, err := config.LoadAll(s)
 	if err != nil {
 		return nil, err

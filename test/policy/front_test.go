@@ -44,7 +44,13 @@ func (d *daemon) said() string {
 // serve starts usher for agents. It ends with the test, or with stop.
 func (w *world) serve(t *testing.T, flags ...string) *daemon {
 	t.Helper()
-	d := &daemon{w: w, cmd: w.command(context.Background(), append(flags, "serve", "--listen", "127.0.0.1:0", "--json")...)}
+	return w.serveAs(t, false, flags...)
+}
+
+func (w *world) serveAs(t *testing.T, nobody bool, flags ...string) *daemon {
+	t.Helper()
+	flags = append(slices.Clone(flags), "serve", "--listen", "127.0.0.1:0", "--json")
+	d := &daemon{w: w, cmd: asNobody(w.command(context.Background(), flags...), nobody)}
 	d.cmd.Stderr = d
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -106,9 +112,15 @@ type ran struct {
 
 func (w *world) agent(t *testing.T) *agent {
 	t.Helper()
+	return w.agentAs(t, false)
+}
+
+func (w *world) agentAs(t *testing.T, nobody bool) *agent {
+	t.Helper()
 	cmd := exec.Command(w.puppet, "agent")
 	cmd.Dir, cmd.Env = w.repo, w.environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as a terminal, or a desktop, starts one
+	asNobody(cmd, nobody)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -299,7 +299,7 @@ func TestAServerWritesUshersConfig(t *testing.T) {
 	if all := w.events(t, "config.changed"); len(all) == 0 || !slices.Contains(all[0]["sources"].([]any), any(w.config)) {
 		t.Errorf("the log: %v", all)
 	}
-	contains(t, w.works(t, "config", "show"), "mcp.x.*", w.config+":1")
+	contains(t, w.works(t, "config", "show"), "allow user:1 mcp.x.*", "user read "+w.config)
 	w.works(t, "events", "verify")
 }
 

@@ -21,7 +21,7 @@ func (a *app) aboutName(ctx context.Context, name string, all bool) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(serverNames(c), name) || leftOut(c, name) != nil {
+	if slices.Contains(append(serverNames(c), idle(c)...), name) || leftOut(c, name) != nil {
 		return a.listTools(ctx, name, all)
 	}
 	server, local := serverOf(c, name)

@@ -239,10 +239,13 @@ func (a *app) showGrant(g granted) error {
 	if g.bound != nil {
 		fmt.Fprintf(a.out, "  it holds until the entry of %s (%s:%d) changes\n", line(g.bound.Name), line(homely(g.bound.File)), g.bound.Line)
 	}
-	undo := fmt.Sprintf("take %q out of that line", line(g.Rule))
+	undo := fmt.Sprintf("run: %s allow --remove %s", line(a.command()), shellWord(line(g.Rule)))
+	if g.List != "allow" {
+		undo += " --" + g.List
+	}
 	if g.Risk != "" {
 		fmt.Fprintf(a.out, "  its risk counts as %s while its definition stays as it is now\n", g.Risk)
-		undo += ", and remove the tool under permissions.risk"
+		undo += "\n  and remove the tool under permissions.risk of that file"
 	}
 	_, err := fmt.Fprintf(a.out, "  to undo, %s\n", undo)
 	return err
@@ -283,6 +286,7 @@ func (a *app) warn(c *config.Config, w surroundings, g granted) {
 	case g.List != "allow" || g.Risk != "":
 	case strings.Contains(g.Rule, "*"):
 		say("destructive tools still ask each time; see: usher allow --help")
+	case g.bound != nil:
 	case sep != "" && strings.Contains(strings.TrimPrefix(g.Rule, "mcp"+sep), sep) && len(overrule(c, g.List, g.Rule)) == 0:
 		say("if it is destructive it still asks; add --risk write to change that")
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestMain lets the test binary be usher itself, its watchdog included.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"usher": func() { os.Exit(Main()) }, "oddserver": oddServer})
+	testscript.Main(m, map[string]func(){"usher": func() { os.Exit(Main()) }, "oddserver": oddServer, "poster": poster})
 }
 
 // N3: each command as a person types it, with its exit code and its hint.
@@ -20,6 +20,12 @@ func TestScripts(t *testing.T) {
 	build := exec.Command("go", "build", "-o", filepath.Join(servers, "testserver"), "github.com/usher-mcp/usher/test/server")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the test server can't be built: %v\n%s", err, out)
+	}
+	// A usher whose administrator's file is managed.json in the working folder.
+	build = exec.Command("go", "build", "-ldflags", "-X github.com/usher-mcp/usher/config.managedPath=managed.json",
+		"-o", filepath.Join(servers, "managedusher"), "github.com/usher-mcp/usher/cmd/usher")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("usher can't be built: %v\n%s", err, out)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -45,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"expand":  expand,
 			"mask":    mask,
 			"mode":    mode,
+			"typing":  typing,
 
 			"question": leaveQuestion,
 		},

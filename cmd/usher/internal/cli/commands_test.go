@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -114,25 +115,38 @@ func running(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), pathHTTP))
 }
 
-// post JSON HEADER=VALUE…: sends a message; the answer is in the file "answer", a session that it began in $SESSION.
+// post JSON HEADER=VALUE…: sends a message; the answer is in the file "answer", a session that it began in $SESSION. A
+// process of its own sends it: who is connected, and what it starts, decides nothing from then on.
 func post(ts *testscript.TestScript, neg bool, args []string) {
-	req, err := http.NewRequest(http.MethodPost, theServer(ts).url, strings.NewReader(args[0]))
-	ts.Check(err)
+	ts.Check(ts.Exec("poster", append([]string{theServer(ts).url}, args...)...))
+	id, body, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	if id != "" {
+		ts.Setenv("SESSION", id)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(body), 0o600))
+}
+
+// poster URL JSON HEADER=VALUE… prints the session in a line, and then the answer.
+func poster() {
+	req, err := http.NewRequest(http.MethodPost, os.Args[1], strings.NewReader(os.Args[2]))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	for _, header := range args[1:] {
+	for _, header := range os.Args[3:] {
 		name, value, _ := strings.Cut(header, "=")
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	ts.Check(err)
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	ts.Check(err)
-	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
-		ts.Setenv("SESSION", id)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
+	defer res.Body.Close()
+	fmt.Println(res.Header.Get("Mcp-Session-Id"))
+	_, _ = io.Copy(os.Stdout, res.Body)
 }
 
 // stop: ends the server by SIGTERM, keeps what it wrote to standard error in the file "screen", and wants exit code 0.

@@ -185,7 +185,7 @@ func (a *app) examine(ctx context.Context, d *diagnosis, c *config.Config) error
 			}
 		}
 		w := surroundingsOf(c, h.Servers(), tools)
-		d.Config.Warnings = append(w.questionable(listedRules(c), d.only), lint{a, c, h.Known(), w}.all(d.only)...)
+		d.Config.Warnings = lint{a, c, h.Known(), w}.all(d.only)
 		return nil
 	})
 	if fault.KindOf(err) == fault.LogUnavailable {

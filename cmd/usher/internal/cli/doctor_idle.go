@@ -47,10 +47,12 @@ func (a *app) showFrom(s serverHealth) {
 
 func (a *app) showIdle(d *diagnosis) {
 	at := func(s idleServer) string { return fmt.Sprintf("%s:%d", homely(s.File), s.Line) }
-	for _, s := range d.Waiting {
+	for i, s := range d.Waiting {
 		a.mark(off, s.Name, "waits for your trust")
 		a.detail(dim, "this folder's, "+at(s))
-		a.detail(yellow, "to look at it, and trust it: "+a.command()+" trust "+shellWord(s.Name))
+		if i == len(d.Waiting)-1 {
+			a.detail(yellow, "to look at it, and trust it: "+a.command()+" trust "+shellWord(s.Name))
+		}
 	}
 	for _, s := range d.Blocked {
 		a.mark(off, s.Name, "may not run: "+s.Reason)

@@ -124,7 +124,8 @@ const exitCodes = `Exit codes of usher:
 
    0  all went well
    1  the tool says that it failed, or its server answered
-      with an error
+      with an error; of permission replay: a decision would
+      be another one, or can't be told
    2  wrong usage: an unknown command, flag or tool, or
       arguments that don't fit
    3  the configuration is broken or not there, or a call

@@ -67,10 +67,11 @@ func (a *app) modeCommand() *cobra.Command {
 configuration. A running usher takes it up within a second. Deny rules come first in each:
 
   default       reads run, all else asks
-  accept-reads  so does what calls itself read-only, though its server isn't trusted
+  accept-reads  as default, and what calls itself read-only runs, too
   plan          only reads run; all else is denied
-  dont-ask      what would ask is denied, and what no rule lets run, too
-  bypass        what no rule is about runs; ask rules and destructive calls still ask`,
+  dont-ask      what would ask is denied, and so is what no rule lets run
+  bypass        what no rule is about runs; ask rules still ask, and so
+                does what is destructive`,
 		Example: "  usher permission mode\n  usher permission mode plan",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {

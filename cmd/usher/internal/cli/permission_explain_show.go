@@ -257,14 +257,18 @@ func (v *explained) step(s permission.Step) {
 	case s.Matched:
 		sign, colour = "✓", ""
 	}
-	head := s.List
+	head, place := s.List, ""
 	switch {
 	case s.Grant != nil:
-		head += "  " + placeOf(s.Grant.File, s.Grant.Line, "")
+		place = placeOf(s.Grant.File, s.Grant.Line, "")
 	case s.Rule != nil && s.Rule.Note == "" && slices.Contains([]string{"deny", "ask", "allow"}, s.List):
-		head += "  " + ruleText(s.Rule) + "  " + placeOf(s.Rule.File, s.Rule.Line, s.Rule.Scope)
+		head += "  " + ruleText(s.Rule)
+		place = placeOf(s.Rule.File, s.Rule.Line, s.Rule.Scope)
 	}
 	fmt.Fprintf(v.out, "  %s %s\n", v.out.paint(colour, sign), v.out.wrapped(line(head), len(ownLine)))
+	if place != "" {
+		fmt.Fprintf(v.out, "      %s\n", v.out.paint(dim, line(place)))
+	}
 	why := s.Why
 	if s.Decided {
 		why = s.Effect.String() + ": " + why

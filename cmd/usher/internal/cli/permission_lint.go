@@ -14,7 +14,7 @@ import (
 	"github.com/usher-mcp/usher/standard"
 )
 
-// lint lists what in the permissions probably isn't what its writer meant, besides rules that name nothing.
+// lint lists what in the permissions probably isn't what its writer meant.
 type lint struct {
 	*app
 	config *config.Config
@@ -30,7 +30,7 @@ func (l lint) all(only string) []ruleWarning {
 			rules = append(rules, r)
 		}
 	}
-	all := brokenConditions(rules)
+	all := append(l.w.questionable(rules, ""), brokenConditions(rules)...)
 	for _, r := range rules {
 		for _, text := range l.doubts(r) {
 			all = append(all, r.warning(text))
@@ -43,6 +43,7 @@ func (l lint) all(only string) []ruleWarning {
 	if m := l.modeOf(l.config); only == "" && m.forbids() != "" {
 		all = append(all, ruleWarning{File: cmp.Or(m.File, "--mode"), Line: m.Line, List: "mode", Rule: m.Wanted, Message: m.forbids()})
 	}
+	slices.SortStableFunc(all, func(a, b ruleWarning) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	return all
 }
 

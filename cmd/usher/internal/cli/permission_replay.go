@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -101,11 +102,15 @@ func (a *app) rulesOf(ctx context.Context, name string) (*config.Config, error) 
 		return nil, usage("can't read the rules: "+err.Error(), "Name a configuration, or a file with what stands under permissions of one")
 	}
 	c, err := standard.LoadRules(ctx, a.whereabouts(), absolute(name), data)
-	if err != nil {
+	broken, ok := errors.AsType[*config.Problem](err)
+	if err != nil && !ok {
 		return nil, err
 	}
-	if broken := brokenPermissions(c); broken != nil {
-		return nil, &failure{fault.ExitConfig, broken.Error(), "Repair it first: with a part that can't be read, everything would ask"}
+	if broken == nil {
+		broken = brokenPermissions(c)
+	}
+	if broken != nil {
+		return nil, &failure{fault.ExitConfig, broken.Error(), "Repair it first: where a part of the rules can't be read, everything asks"}
 	}
 	for _, w := range brokenConditions(listedRules(c)) {
 		fmt.Fprintf(a.err, "%s %s\n", a.err.paint(yellow, "note:"), a.err.wrapped(line(w.Text()), len("note: ")))

@@ -172,7 +172,7 @@ func (a *app) add(ctx context.Context, n addition) error {
 	if err := a.elsewhere(o); err != nil {
 		return err
 	}
-	if _, there := o.server(n.name); there || o.leftOut(n.name) != nil {
+	if s, there := o.server(n.name); there && (!foreignTo(s.Source) || o.own(n.name)) || o.leftOut(n.name) != nil {
 		return usage("there is a server "+line(n.name)+" already, in "+o.Config, "Choose another name, or remove that one first: "+self+" servers remove "+shellWord(n.name))
 	}
 	err = a.edit(ctx, o, []string{n.name}, "added", func(to editor, name string) (bool, error) {

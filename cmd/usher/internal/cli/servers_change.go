@@ -65,7 +65,7 @@ func (a *app) switchServers(verb string, disabled bool) *cobra.Command {
 		cmd.Example = "  usher servers disable jira"
 	}
 	return a.forServers(cmd, func(s admin.Server) bool { return s.Disabled != disabled }, func(ctx context.Context, o *overview, names []string) error {
-		return a.edit(ctx, o, names, verb+"d", func(e editor, name string) (bool, error) {
+		return a.editOwn(ctx, o, names, verb+"d", func(e editor, name string) (bool, error) {
 			if s, ok := o.server(name); ok && s.Disabled == disabled && !foreignTo(s.Source) {
 				return false, nil
 			}
@@ -80,7 +80,7 @@ func (a *app) removeServers() *cobra.Command {
 		Long:    `Remove the entries of servers from the configuration, and end them where usher runs.`,
 		Example: "  usher servers remove jira",
 	}, func(admin.Server) bool { return true }, func(ctx context.Context, o *overview, names []string) error {
-		return a.edit(ctx, o, names, "removed", func(e editor, name string) (bool, error) { return true, e.RemoveServer(ctx, name) })
+		return a.editOwn(ctx, o, names, "removed", func(e editor, name string) (bool, error) { return true, e.RemoveServer(ctx, name) })
 	})
 }
 
@@ -133,15 +133,20 @@ func (a *app) configuredServers(but []string, fits func(admin.Server) bool) (nam
 	return names
 }
 
-// edit changes the entries of servers and tells of each. change reports whether there was anything to change.
-func (a *app) edit(ctx context.Context, o *overview, names []string, did string, change func(e editor, name string) (bool, error)) error {
-	if err := a.mayDecide(ctx); err != nil { // a server is a program
-		return err
-	}
+// editOwn is edit for entries that have to be in the user's own file.
+func (a *app) editOwn(ctx context.Context, o *overview, names []string, did string, change func(e editor, name string) (bool, error)) error {
 	for _, name := range names {
 		if err := o.notOurs(name); err != nil {
 			return err
 		}
+	}
+	return a.edit(ctx, o, names, did, change)
+}
+
+// edit changes the entries of servers and tells of each. change reports whether there was anything to change.
+func (a *app) edit(ctx context.Context, o *overview, names []string, did string, change func(e editor, name string) (bool, error)) error {
+	if err := a.mayDecide(ctx); err != nil { // a server is a program
+		return err
 	}
 	e, changed := a.editorFor(o), map[string]bool{}
 	for _, name := range names {

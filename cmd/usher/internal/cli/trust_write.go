@@ -55,7 +55,7 @@ func (a *app) keepTrust(ctx context.Context, c *config.Config, entries []config.
 	for _, e := range shown {
 		fmt.Fprintf(a.out, "trusted %s, as it is now\n", a.out.paint(bold, line(e.Name)))
 	}
-	fmt.Fprintln(a.out, "  once an entry changes, it waits again; a running usher takes it up within a second")
+	fmt.Fprintln(a.out, "  an entry that changes waits again; a running usher takes this up in a second")
 	undo := ""
 	for _, e := range shown {
 		undo += " " + shellWord(line(e.Name))
