@@ -111,6 +111,9 @@ special: ? and [ ] stand for themselves.
   mcp.fs.read_file   one tool of the server fs
   mcp.fs.get_*       some tools of it
   mcp.fs.*           all of them; also mcp.fs
+  mcp.fs.write(path:/tmp/**)
+                     where an argument is so; in its
+                     value * is no slash, ** is anything
   mcp.*              all tools of all servers
   local.read_file    a built-in tool; also read_file
   *                  everything
@@ -128,6 +131,12 @@ time, also where a rule allows it.
 What only reads is what a server's hints say. They are trusted because you wrote its entry
 yourself; "trustHints": false in the entry turns that off, and all its tools ask until a
 rule allows them.
+
+An allow rule of yours reaches your own servers. For one that a folder brings, or that was
+imported, usher allow binds the rule to its entry, and it holds until that changes.
+
+Servers that a folder brings, in .mcp.json or mcp.config.json, wait until you trust them:
+usher trust.
 
 Fields of "log":
 

@@ -102,7 +102,7 @@ func (v *explained) forPrograms() explanationJSON {
 		s := entryOf(v.config, v.Tool.Server)
 		j.Server = &originJSON{s.Name, s.File, s.Line, s.Source, v.Call.Package}
 	}
-	for _, s := range v.Steps {
+	for _, s := range v.allSteps() {
 		j.Steps = append(j.Steps, stepJSON{s.List, ruleOf(s.Rule), grantOf(s.Grant), s.Names, s.Matched, s.Decided, s.Why})
 	}
 	return j

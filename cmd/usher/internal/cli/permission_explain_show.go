@@ -220,7 +220,7 @@ func (v *explained) reachText() string {
 func (v *explained) steps() error {
 	var about []permission.Step
 	others := 0
-	for _, s := range v.Steps {
+	for _, s := range v.allSteps() {
 		if s.Rule != nil && !s.Names && !s.Decided && !isAbout(s, v.Call.Target) {
 			others++
 			continue
@@ -231,14 +231,23 @@ func (v *explained) steps() error {
 	for _, s := range about {
 		v.step(s)
 	}
-	if v.Decision.SourcedFrom != v.Rules.SourcedFrom {
-		v.step(permission.Step{List: "data flow", Matched: true, Decided: true, Effect: v.Decision.Effect, Why: v.Decision.Why})
-	}
 	var err error
 	if others > 0 {
 		_, err = fmt.Fprintf(v.out, "    %s\n", v.out.paint(dim, "and "+plural(others, "rule")+" about other tools"))
 	}
 	return err
+}
+
+// allSteps has what the rules looked at, and behind that where data could go, if that is what decides.
+func (v *explained) allSteps() []permission.Step {
+	if v.Decision.SourcedFrom == v.Rules.SourcedFrom {
+		return v.Steps
+	}
+	all := slices.Clone(v.Steps)
+	for i := range all {
+		all[i].Decided = false
+	}
+	return append(all, permission.Step{List: "data flow", Matched: true, Decided: true, Effect: v.Decision.Effect, Why: v.Decision.Why})
 }
 
 // isAbout tells a rule that is about the tool, and can't reach it for another reason, from one about other tools.

@@ -143,19 +143,22 @@ func (l lint) reach(r listedRule) string {
 	if r.list != "allow" || sep == "" || strings.Contains(serverPart(name, sep), "*") {
 		return ""
 	}
+	text := ""
 	for _, server := range l.w.meant(name) {
 		s := entryOf(l.config, server)
-		if s.Name == "" || permitted(r, s) {
-			return ""
+		switch {
+		case s.Name == "" || permitted(r, s):
+			return "" // the name can mean this one, too
+		case r.Entry != "":
+			text = fmt.Sprintf("it is for the entry of %s as it was, which has changed since (%s:%d); to allow the one of now", server, s.File, s.Line)
+		default:
+			text = fmt.Sprintf("it doesn't reach %s, whose entry is from another source (%s); to bind it to that entry", server, placeOf(s.File, s.Line, s.Source))
 		}
-		if r.Entry != "" {
-			return fmt.Sprintf("it is for the entry of %s as it was, which has changed since (%s:%d); to allow the one of now, run: %s allow %s",
-				server, s.File, s.Line, l.command(), shellWord(name))
-		}
-		return fmt.Sprintf("it doesn't reach %s, whose entry is from another source (%s); to bind it to that entry, run: %s allow %s",
-			server, placeOf(s.File, s.Line, s.Source), l.command(), shellWord(name))
 	}
-	return ""
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, run: %s allow %s", text, l.command(), shellWord(name))
 }
 
 // permitted reports whether a rule of this source may let calls to this server run.
