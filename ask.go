@@ -54,6 +54,7 @@ func (s *Session) ask(ctx context.Context, c *call, policy *permission.Policy, d
 		return err
 	}
 	resolved.Decision = "allow"
+	c.bound = cmp.Or(q.Package, c.bound)
 	s.flow.Accepted(c.flow)
 	s.grant(c, &q, answer.Scope, &resolved)
 	c.add(resolved)

@@ -24,7 +24,6 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 	resolved := event.PermissionResolved{ToolCallID: c.id, Decision: "deny", Actor: d.Actor, SourcedFrom: d.SourcedFrom, Rule: pattern(d.Rule)}
 	switch d.Effect {
 	case permission.Allow:
-		c.bound = s.boundTo(c.tool.Target, d)
 		resolved.Decision = "allow"
 		c.said.resolved = resolved
 		c.add(&c.said.resolved)
@@ -39,6 +38,9 @@ func (s *Session) decide(ctx context.Context, c *call) error {
 // judge is the whole decision. An error says that the arguments don't fit, whatever was decided so far.
 func (s *Session) judge(c *call, policy *permission.Policy) (permission.Decision, error) {
 	d := policy.Decide(s.facts(c.tool, c.risk, c.args))
+	if d.Effect == permission.Allow {
+		c.bound = s.boundTo(c.tool.Target, d) // also where a flow asks all the same
+	}
 	if d.Effect != permission.Deny {
 		if err := c.tool.Check(c.args); err != nil {
 			return d, &fault.Error{Kind: fault.InvalidParams, Detail: err.Error(), Hint: "Correct the arguments and call again"}

@@ -53,13 +53,14 @@ const maxTraits = 100_000
 
 type traitKey struct {
 	permission.Target
-	hash, entry string
-	risk        permission.Risk
+	hash, entry, kind string
+	hints, secrets    bool
+	risk              permission.Risk
 }
 
 // traitsOf remembers what it finds.
 func (f *Flows) traitsOf(t *router.Tool, risk permission.Risk, s *hosted) flow.Traits {
-	key := traitKey{t.Target, t.Hash, s.Entry, risk}
+	key := traitKey{t.Target, t.Hash, s.Entry, s.Kind, s.TrustHints, s.Credentials, risk}
 	if known, ok := f.memo.Load(key); ok {
 		return known.(flow.Traits)
 	}

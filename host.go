@@ -78,6 +78,8 @@ type Host struct {
 	servers   servers
 	ctx       context.Context // the host's life
 	cancel    context.CancelFunc
+	last      context.Context // ends a while after the host's life: what its end has to write is written in it
+	letGo     context.CancelFunc
 	forget    func() bool // lets go of the context that Open was given
 	listed    atomic.Pointer[listing]
 	words     atomic.Pointer[words]
@@ -106,7 +108,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(life, lifeOf{h}, true))
 	h.SetWords(o.Errors, o.Language)
-	h.flows = flow.New(h.ctx, flow.Options{
+	h.last, h.letGo = context.WithCancel(context.WithoutCancel(life))
+	h.flows = flow.New(h.last, flow.Options{
 		Store: o.Taints, Report: h.storeFailed, Inherit: func() time.Duration { return o.Flows().inherit },
 	})
 	h.approvals = approval.New(approval.Options{
@@ -236,6 +239,9 @@ func (h *Host) Ready(ctx context.Context) {
 	}
 }
 
+// lastTime bounds what the end of all sessions may take to write down.
+const lastTime = 5 * time.Second
+
 // Close ends all sessions and servers, and all that they started. Calls in flight fail, and questions are withdrawn; it
 // waits until the log has the end of each.
 func (h *Host) Close() error {
@@ -256,6 +262,8 @@ func (h *Host) Close() error {
 	if forget != nil {
 		forget()
 	}
+	defer time.AfterFunc(lastTime, h.letGo).Stop()
+	defer h.letGo()
 	h.cancel() // ends questions, calls and dials
 	killpoint.At("host.closing")
 	for _, s := range sessions {

@@ -1,33 +1,60 @@
 package usher
 
 import (
+	"cmp"
+	"sync"
+
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/permission"
 )
 
-// ran is the process of a server that served last, and its package.
+// ran are the processes of a server, and what they run. The zero value knows of none.
 type ran struct {
-	pid  int
-	name string
+	mu    sync.Mutex
+	names map[int]string // by process id
+	last  string         // of the process that a call went to last
+	main  int            // the shared connection's process, then
 }
 
-// pack is the package that the server's process runs, else the one that ran last; empty where that isn't known, as before
-// the first start.
+const (
+	// unknownPackage stands for what a process runs where nobody can tell: an answer that was for a known one isn't for it.
+	unknownPackage = "unknown"
+	maxRan         = 64 // that are remembered; what is forgotten is looked at once more
+)
+
+// pack is the package that a decision goes by: of the process that a call went to last, unless the shared connection has
+// a new one since; empty where that isn't known, as before the first start. A call that leaves is held against what its
+// own process runs.
 func (s *hosted) pack() string {
-	last := s.ran.Load()
 	if s.Package == nil {
 		return ""
 	}
-	pid := s.up.PID()
-	if last != nil && (pid == 0 || last.pid == pid) {
-		return last.name
+	main := s.up.PID()
+	s.ran.mu.Lock()
+	last, then := s.ran.last, s.ran.main
+	s.ran.mu.Unlock()
+	if main == 0 || last != "" && then == main {
+		return last
 	}
-	if pid == 0 {
-		return ""
+	return s.packOf(main)
+}
+
+// packOf is the package that one process runs.
+func (s *hosted) packOf(pid int) string {
+	s.ran.mu.Lock()
+	name := s.ran.names[pid]
+	s.ran.mu.Unlock()
+	if name == "" {
+		name = cmp.Or(s.Package(pid), unknownPackage)
 	}
-	now := &ran{pid, s.Package(pid)}
-	s.ran.Store(now)
-	return now.name
+	main := s.up.PID()
+	s.ran.mu.Lock()
+	defer s.ran.mu.Unlock()
+	if s.ran.names == nil || len(s.ran.names) >= maxRan {
+		s.ran.names = map[int]string{}
+	}
+	s.ran.names[pid], s.ran.last, s.ran.main = name, name, main
+	return name
 }
 
 // keep makes an answer last that reaches further than this call, once the server is there and it is known what it runs.
@@ -37,7 +64,7 @@ func (c *call) keep() {
 	}
 	l := c.lasts
 	c.lasts = nil
-	l.Package = c.server.pack()
+	l.Package = c.pack
 	s := c.s
 	s.mu.Lock()
 	s.grants[l.Target] = bond{l.Entry, l.Definition, l.Package}
@@ -53,15 +80,19 @@ type lasting struct {
 	always bool
 }
 
-// samePackage refuses a call that was let in by an answer of before, once it is seen that its server runs another package
-// than that was for.
+// samePackage refuses a call that was let in by an answer, once it is seen that the process that it goes to runs another
+// package than that was for.
 func (c *call) samePackage() error {
-	if c.bound == "" {
+	if c.server.Package == nil {
 		return nil
 	}
-	if now := c.server.pack(); now != c.bound {
+	c.pack = unknownPackage
+	if c.pid != 0 {
+		c.pack = c.server.packOf(c.pid)
+	}
+	if c.bound != "" && c.pack != c.bound {
 		return &fault.Error{
-			Kind: fault.ApprovalRequired, Detail: "its package is " + now + " now, and it was allowed for " + c.bound, Hint: "Call again: it is decided anew",
+			Kind: fault.ApprovalRequired, Detail: "its package is " + c.pack + " now, and it was allowed for " + c.bound, Hint: "Call again: it is decided anew",
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ type hosted struct {
 	owner router.Origin
 	grace time.Time // nobody waits for its first list any longer (C8)
 
-	ran atomic.Pointer[ran] // nil: no process has served yet
+	ran ran // the packages of its processes
 
 	showing sync.Mutex // guards told
 	told    told

@@ -43,7 +43,9 @@ type call struct {
 	risk   permission.Risk
 	traits flow.Traits
 	flow   *flow.Flow // what it could carry out; nil: nothing
-	bound  string     // the package that an earlier answer was for, which let the call in
+	bound  string     // the package that the answer was for which let the call in; empty: none is known
+	pid    int        // of the process that the attempt goes to
+	pack   string     // what that runs
 	lasts  *lasting   // an answer that is to be kept; nil: none
 
 	events []event.Data // not yet in the log; they go in together, in order
@@ -100,7 +102,7 @@ func (s *Session) perform(ctx context.Context, c *call, req *mcp.Message) (err e
 		hard = 0
 	}
 	c.answer, err = c.server.up.Do(ctx, upstream.Call{
-		Request: req, Peer: c.asPeer(), Tool: c.tool.Tool, Owner: &s.owner, Idle: idle, Hard: hard,
+		Request: req, Peer: c.asPeer(), Tool: c.tool.Tool, Owner: &s.owner, Idle: idle, Hard: hard, PID: &c.pid,
 		Sending: func(ctx context.Context, attempt int, last error) error { return c.sending(ctx, req, attempt, last) },
 	})
 	return err

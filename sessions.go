@@ -146,7 +146,7 @@ func (s *Session) leave() {
 func (s *Session) ended() {
 	_, _ = s.h.o.Log.Append(context.Background(), s.id, event.SessionEnded{Reason: s.closing})
 	s.flow.Close()
-	_ = s.h.approvals.End(context.Background(), s.id) // if it can't be written, the session counts as ended with the process
+	_ = s.h.approvals.End(s.h.last, s.id) // if it can't be written, the session counts as ended with the process
 	killpoint.At("session.ended")
 	for _, server := range s.h.servers.all() {
 		server.up.Release(&s.owner)

@@ -109,11 +109,11 @@ func (a *argument) allowsText(s string, real func(string) string) bool {
 			return false
 		}
 	}
-	if real == nil || len(s) > maxPath || !strings.ContainsAny(s, `/\`) {
+	if real == nil || len(s) > maxPath {
 		return true
 	}
 	r := real(s)
-	return r == "" || fits(a.pieces, r) || fits(a.realPieces(real), r)
+	return r == "" || !path.IsAbs(s) && r == path.Join(real("."), s) || fits(a.pieces, r) || fits(a.realPieces(real), r)
 }
 
 // realPieces are the pieces with the folder in front of the first star as it really is.

@@ -32,9 +32,10 @@ type Policy struct {
 	Grants           []Grant
 	Modes            []Mode // those that may be used; empty: all
 
-	// Real returns the path that a path leads to once its symbolic links are followed, or "" where it can't tell. It
-	// is called for values that rules with arguments look at; it must be safe for concurrent use. Nil: links aren't
-	// followed, and Decide touches no files.
+	// Real returns the absolute path that a path leads to once its symbolic links are followed, or "" where it can't tell,
+	// or it is no path. "." is the folder that relative ones are from, "~" the home folder. It is called for values that
+	// rules with arguments look at; it must be safe for concurrent use. Nil: links aren't followed, relative paths are no
+	// absolute ones, and Decide touches no files.
 	Real func(path string) string
 
 	once     sync.Once

@@ -42,6 +42,9 @@ func isASCII(s string) bool {
 // forms appends all that the lists that forbid compare a value by.
 func forms(all []string, s string, real func(string) string) []string {
 	all = addForm(all, fold(s))
+	if isBareName(s) {
+		real = nil // see leaf.is
+	}
 	if isPlain(s) {
 		return addReal(all, s, real)
 	}
@@ -80,15 +83,37 @@ func isPlain(s string) bool {
 	return s != "" && last != '.' && last != '/' && (s[0] != '/' || len(s) > 1)
 }
 
+// addReal adds where a path leads, as the kernel has it and as a server that takes `..` out first, and what that is from
+// the working folder and from the home folder.
 func addReal(all []string, s string, real func(string) string) []string {
-	if real == nil || len(s) > maxPath || !strings.ContainsAny(s, `/\.`) {
+	if real == nil || len(s) > maxPath {
 		return all
 	}
-	if r := real(s); r != "" {
+	s = strings.TrimSpace(s)
+	if len(s) > len("file://") && strings.EqualFold(s[:len("file://")], "file://") {
+		_, rest, _ := strings.Cut(s[len("file://"):], "/")
+		s = "/" + rest
+	}
+	for i, place := range [...]string{s, path.Clean(s)} {
+		if i > 0 && place == s {
+			break
+		}
+		r := real(place)
+		if r == "" {
+			continue
+		}
 		all = addPath(all, r)
+		for _, from := range [...]string{"~", "."} {
+			if rest, ok := strings.CutPrefix(r, real(from)+"/"); ok && real(from) != "" {
+				all = addForm(all, fold(path.Join(from, rest)))
+			}
+		}
 	}
 	return all
 }
+
+// isBareName reports that s could only be a file of the working folder.
+func isBareName(s string) bool { return !strings.ContainsAny(s, `/\.~`) }
 
 // maxPath bounds what is looked up as a path, in bytes.
 const maxPath = 4096

@@ -100,8 +100,17 @@ func (f *leaf) is(a *argument, real func(string) string) bool {
 	if f.forms == nil {
 		f.forms = forms(f.most[:0], text(f.value), real)
 	}
-	for _, form := range f.forms {
-		for _, g := range a.globs {
+	if isForm(a.globs, f.forms) {
+		return true
+	}
+	// a word is a file's name only where the rule means this argument: `*:/work/**` isn't about {"unit":"m"}
+	s, isText := f.value.(string)
+	return isText && real != nil && isBareName(s) && !strings.Contains(a.key, "*") && isForm(a.globs, addReal(nil, s, real))
+}
+
+func isForm(globs, forms []string) bool {
+	for _, form := range forms {
+		for _, g := range globs {
 			if glob(g, form) {
 				return true
 			}

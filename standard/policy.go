@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +27,9 @@ const reread = time.Second
 // server that is added, changed, trusted or taken out.
 type watched struct {
 	o       Options
-	sources config.Sources
-	trusts  func() string // changes when trust does
+	sources config.Sources // Reload isn't set there
+	reload  bool           // what Reload is; it belongs to mu
+	trusts  func() string  // changes when trust does
 	record  func(...event.Data)
 	notice  func(string)
 	// apply makes the servers of a configuration the host's. It is nil until the host is open.
@@ -36,6 +38,7 @@ type watched struct {
 	flows   atomic.Pointer[usher.Flows]
 	mode    atomic.Pointer[permission.Mode]
 	config  atomic.Pointer[config.Config]
+	managed atomic.Pointer[stamp] // of the administrator's file that is in force
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -47,11 +50,14 @@ type watched struct {
 }
 
 // stamp tells a changed file from an unchanged one, also one that another file of the same size and time has replaced.
-type stamp struct{ file fs.FileInfo } // nil: there is none
+type stamp struct {
+	file fs.FileInfo // nil: there is none
+	dark bool        // there may be one, and it can't be looked at
+}
 
 func (s stamp) is(o stamp) bool {
 	if s.file == nil || o.file == nil {
-		return s.file == o.file
+		return s.file == o.file && s.dark == o.dark
 	}
 	return os.SameFile(s.file, o.file) && s.file.Size() == o.file.Size() && s.file.ModTime().Equal(o.file.ModTime())
 }
@@ -67,8 +73,9 @@ func watch(o Options, sources config.Sources, trusts func() string, record func(
 		return nil, err
 	}
 	w.told, w.stamps, w.trusted = mistakes(c), seen.files, seen.trusted
+	w.administered(seen)
 	w.use(c)
-	w.sources.Reload = exists(o.ConfigPath)
+	w.reload = exists(o.ConfigPath)
 	return w, nil
 }
 
@@ -87,7 +94,9 @@ type seen struct {
 func (w *watched) load() (*config.Config, seen, error) {
 	before := w.look(slices.Collect(maps.Keys(w.stamps)))
 	for {
-		c, err := config.LoadAll(w.sources)
+		sources := w.sources
+		sources.Reload = w.reload
+		c, err := config.LoadAll(sources)
 		if err != nil {
 			return nil, before, err
 		}
@@ -110,7 +119,7 @@ func (w *watched) look(files []string) seen {
 // use puts a configuration in force, but for its servers.
 func (w *watched) use(c *config.Config) {
 	mode := modeOf(w.o, c)
-	w.policy.Store(policyOf(c))
+	w.policy.Store(policyOf(c, w.o.Dir))
 	w.flows.Store(flowsOf(c))
 	w.mode.Store(&mode)
 	w.config.Store(c)
@@ -143,12 +152,36 @@ func (w *watched) Flows() *usher.Flows { return w.flows.Load() }
 // Mode returns the mode of sessions that don't say.
 func (w *watched) Mode() permission.Mode { return *w.mode.Load() }
 
-// check holds an entry against the policy and the trust in force now.
-func (w *watched) check(s *config.Server) error { return w.config.Load().Check(s) }
+// check holds an entry against the policy and the trust in force now. It doesn't wait for the next look at the files where
+// the administrator's has changed since the last one, nor for whoever takes that up: that ends connections.
+func (w *watched) check(s *config.Server) error {
+	c := w.config.Load()
+	if stampOf(w.sources.Managed).is(*w.managed.Load()) {
+		return c.Check(s)
+	}
+	now, err := config.LoadAll(w.sources)
+	if err != nil { // also where the slip is in another file: what the administrator says now can't be known
+		return err
+	}
+	return now.Check(s)
+}
+
+// administered keeps what the administrator's file was when the one in force was read.
+func (w *watched) administered(now seen) {
+	stamp := w.managedOf(now)
+	w.managed.Store(&stamp)
+}
+
+func (w *watched) managedOf(now seen) stamp {
+	if path, err := filepath.Abs(w.sources.Managed); err == nil {
+		return now.files[path]
+	}
+	return stampOf(w.sources.Managed)
+}
 
 // reread takes up files that changed, and returns when they are in force. It keeps what was in force when they can't be
 // read: a slip of the pen must neither open the door nor end a server. An administrator's file is the exception: while it
-// can't be read, no server runs.
+// can't be read, or has changed and another file keeps it from counting, nothing runs.
 func (w *watched) reread() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,10 +193,11 @@ func (w *watched) reread() error {
 		now.files = only(now.files, c.Files)
 	}
 	w.stamps, w.trusted = now.files, now.trusted
+	defer w.administered(now)
 	if err != nil {
-		return w.refuse(err)
+		return w.refuse(err, !w.managedOf(now).is(*w.managed.Load()))
 	}
-	w.sources.Reload = w.sources.Reload || exists(w.o.ConfigPath)
+	w.reload = w.reload || exists(w.o.ConfigPath)
 	same := !w.broken && sameRules(c, w.config.Load()) && len(w.told) == len(c.Problems)
 	w.broken = false
 	w.use(c)
@@ -185,11 +219,11 @@ func (w *watched) changed() bool {
 			return true
 		}
 	}
-	return w.trusts() != w.trusted
+	return w.config.Load().Folder != "" && w.trusts() != w.trusted // without a project nothing needs trust
 }
 
-// refuse keeps what is in force, and tells why.
-func (w *watched) refuse(err error) error {
+// refuse keeps what is in force, and tells why. Overdue says that the administrator's file has changed since.
+func (w *watched) refuse(err error, overdue bool) error {
 	file := w.o.ConfigPath
 	managed, ok := errors.AsType[*config.ManagedError](err)
 	if ok {
@@ -197,13 +231,14 @@ func (w *watched) refuse(err error) error {
 	}
 	w.record(event.ConfigRejected{File: file, Line: lineOf(err), Message: err.Error()})
 	w.broken = true
-	if !ok {
+	if !ok && !overdue {
 		w.notice(refused(err))
 		return err
 	}
-	w.notice("no server runs until it is repaired: " + err.Error())
+	w.notice("nothing runs until it is repaired: " + err.Error())
 	none := *w.config.Load()
 	none.Servers = nil
+	none.Permissions.Deny = []config.Rule{{Pattern: "*", Source: config.SourceManaged, File: file, Line: max(lineOf(err), 1)}}
 	w.use(&none)
 	if _, e := w.apply(&none); e != nil {
 		return errors.Join(err, e)
@@ -323,8 +358,11 @@ func (w *watched) Close() error {
 
 func stampOf(path string) stamp {
 	info, err := os.Stat(path)
-	if err != nil {
-		return stamp{}
+	if err == nil {
+		return stamp{file: info}
 	}
-	return stamp{info}
+	if info, err := os.Lstat(path); err == nil { // a link that leads nowhere
+		return stamp{file: info}
+	}
+	return stamp{dark: !errors.Is(err, fs.ErrNotExist)}
 }

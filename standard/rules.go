@@ -1,7 +1,6 @@
 package standard
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/usher-mcp/usher"
@@ -10,13 +9,13 @@ import (
 	"github.com/usher-mcp/usher/permission"
 )
 
-// policyOf makes the rules that decide. Where a part of them could not be read, it may have been a deny: then
+// policyOf makes the rules that decide, for who works in dir. Where a part of them could not be read, it may have been a deny: then
 // everything asks.
-func policyOf(c *config.Config) *permission.Policy {
+func policyOf(c *config.Config, dir string) *permission.Policy {
 	r := ruleMaker{}
 	p := &permission.Policy{
 		Deny: r.rules(c.Permissions.Deny), Ask: r.rules(c.Permissions.Ask), Allow: r.rules(c.Permissions.Allow),
-		Labels: map[string]permission.Label{}, Real: realPath,
+		Labels: map[string]permission.Label{}, Real: realIn(dir),
 	}
 	for name, l := range c.Permissions.Risk {
 		if risk, err := permission.ParseRisk(l.Risk); err == nil {
@@ -92,23 +91,6 @@ func (m *ruleMaker) condition(source string) permission.Condition {
 		return permission.Broken(source, err)
 	}
 	return c
-}
-
-// realPath follows symbolic links as far as the path is there.
-func realPath(path string) string {
-	if !filepath.IsAbs(path) {
-		return ""
-	}
-	rest := ""
-	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 // flowsOf makes what the configuration says of flows.

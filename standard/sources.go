@@ -61,8 +61,8 @@ func LoadRules(ctx context.Context, o Options, name string, data []byte) (*confi
 	return c, nil
 }
 
-// Rules makes the rules that a host decides by out of a configuration.
-func Rules(c *config.Config) *permission.Policy { return policyOf(c) }
+// Rules makes the rules that a host decides by out of a configuration. What is relative is so to the process's folder.
+func Rules(c *config.Config) *permission.Policy { return policyOf(c, ".") }
 
 func trustedNow(ctx context.Context, path string) (map[string]bool, error) {
 	if !exists(path) {

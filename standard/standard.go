@@ -192,9 +192,6 @@ func (h *Host) ledger(ctx context.Context) (*sqlite.Ledger, error) {
 // trusts tells when trust changes, in this process or another.
 func (h *Host) trusts(ctx context.Context) func() string {
 	return func() string {
-		if h.watched != nil && h.watched.config.Load().Folder == "" {
-			return "" // nothing here needs trust
-		}
 		all, err := h.Ledger.Trusts(ctx)
 		if err != nil {
 			return ""

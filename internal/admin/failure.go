@@ -31,7 +31,8 @@ const kindConfig = "config"
 
 // failureOf is err for the API, and the HTTP status that goes with it.
 func failureOf(err error) (int, Failure) {
-	if p, ok := errors.AsType[*config.Problem](err); ok {
+	_, managed := errors.AsType[*config.ManagedError](err)
+	if p, ok := errors.AsType[*config.Problem](err); ok && !managed {
 		told := Problem(*p)
 		return http.StatusUnprocessableEntity, Failure{Kind: kindConfig, Message: p.Error(), Problem: &told}
 	}

@@ -23,6 +23,9 @@ type Call struct {
 	Owner *Owner
 	// Idle is how long the server may have the call without answer or progress, Hard how long in all; 0: no limit.
 	Idle, Hard time.Duration
+	// PID is set before Sending to the child process that the attempt goes to, which with connections of one's own is
+	// another than Server.PID; 0: it goes to none. Nil: nobody wants to know.
+	PID *int
 	// Sending is called before each attempt, when the server is there and before the first byte leaves; if it fails,
 	// nothing is sent and Do returns that error. Attempts count from 1; last is why the one before failed.
 	Sending func(ctx context.Context, attempt int, last error) error
@@ -60,6 +63,9 @@ func (t *try) once(attempt int, last error) (*mcp.Message, error) {
 		return nil, noConnection(err)
 	}
 	defer seat.leave()
+	if t.c.PID != nil {
+		*t.c.PID = seat.link.pid
+	}
 	if t.c.Sending != nil {
 		if err := t.c.Sending(t.ctx, attempt, last); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 // link is one connection to the server, shaken hands on.
 type link struct {
 	session *client.Session
+	pid     int           // of the child process; 0: it is none
 	served  atomic.Bool   // it has answered a call
 	errors  atomic.Int32  // network errors of calls in a row
 	woke    atomic.Uint64 // up to which wake-up it is known to live
@@ -22,7 +23,7 @@ type link struct {
 }
 
 func newLink(session *client.Session, woke uint64) *link {
-	l := &link{session: session, counted: make(chan struct{}), asking: make(chan struct{}, 1)}
+	l := &link{session: session, pid: session.Describe().PID, counted: make(chan struct{}), asking: make(chan struct{}, 1)}
 	l.woke.Store(woke)
 	return l
 }

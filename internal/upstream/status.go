@@ -63,5 +63,5 @@ func (s *Server) PID() int {
 	if l == nil {
 		return 0
 	}
-	return l.session.Describe().PID
+	return l.pid
 }

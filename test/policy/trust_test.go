@@ -85,7 +85,8 @@ func TestTrustIsForContent(t *testing.T) {
 	if id := a.asks(t, "mcp__p__look", `{}`); id == "" {
 		t.Fatal("no question")
 	}
-	good := w.starts(t, "p")
+	eventually(t, "it runs", func() bool { return w.starts(t, "p") == 2 })
+	good := 2
 	for what, e := range map[string]object{
 		"command": {"command": w.usher, "args": []string{"-journal", w.journal("p")}}, "arguments": w.entry("p", "--more"),
 		"folder": with(w.entry("p"), "cwd", w.home), "variable": with(w.entry("p"), "env", object{"LD_PRELOAD": "/evil.so"}),

@@ -63,6 +63,9 @@ func explain(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
+	if m, ok := errors.AsType[*config.ManagedError](err); ok {
+		return &failure{fault.ExitConfig, m.Error(), "Nothing is started meanwhile"}
+	}
 	if p, ok := errors.AsType[*config.Problem](err); ok {
 		return &failure{fault.ExitConfig, p.Error(), "Then check it with: " + self + " doctor"}
 	}

@@ -79,7 +79,7 @@ func (a *app) importAll(ctx context.Context, n importing) error {
 	}
 	asks := a.err.tty && isTerminal(a.in) && !n.yes && !n.look && !a.json
 	if asks {
-		if p, err = a.importChoices(ctx, &in, p); err != nil {
+		if p, err = a.importChoices(ctx, &in); err != nil {
 			return err
 		}
 	}

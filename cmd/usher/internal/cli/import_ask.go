@@ -12,7 +12,7 @@ import (
 
 // importChoices asks what only a person can say: whether the files of a folder count, and which one of two servers with
 // one name is taken.
-func (a *app) importChoices(ctx context.Context, in *foreign.Input, p *foreign.Plan) (*foreign.Plan, error) {
+func (a *app) importChoices(ctx context.Context, in *foreign.Input) (*foreign.Plan, error) {
 	typed := bufio.NewReader(a.in)
 	if folder, servers := sharedServers(in.Readings); servers > 0 && !in.Shared {
 		text := fmt.Sprintf("Files of the folder %s have %s. Somebody else may have written them; a server is a program that runs as you. Take them, too?",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -40,7 +41,9 @@ func (a *app) tellConfig(o *overview) {
 	if o.Running && absolute(a.path()) != o.Config {
 		note("the running usher has " + o.Config)
 	}
-	if o.broken != nil {
+	if _, managed := errors.AsType[*config.ManagedError](o.broken); managed {
+		note(o.broken.Error())
+	} else if o.broken != nil {
 		note("it can't be read, so what was read before stays in force: " + o.broken.Error())
 	}
 	var all []config.Problem
