@@ -37,10 +37,10 @@ func (s *Session) ask(ctx context.Context, c *call, policy *permission.Policy, d
 	}
 	switch {
 	case err != nil:
-		err = unanswered(c, d, err)
-		if fault.KindOf(err) == fault.ApprovalRequired && s.patience() > 0 && !errors.Is(err, permission.ErrNobody) {
+		if s.patience() > 0 && waitedInVain(err) {
 			resolved.Actor = "timeout"
 		}
+		err = unanswered(c, d, err)
 	case !answer.Allow:
 		resolved.SourcedFrom = d.SourcedFrom
 		err = &fault.Error{Kind: fault.PermissionDenied, Detail: "a person said no"}
@@ -137,6 +137,12 @@ func unanswered(c *call, d permission.Decision, err error) error {
 		required.Detail = "the question can't be kept: " + c.s.h.redact(err.Error())
 	}
 	return required
+}
+
+// waitedInVain tells a call that nobody answered in time from one whose question couldn't be asked.
+func waitedInVain(err error) bool {
+	_, open := errors.AsType[*approval.Open](err)
+	return open || errors.Is(err, approval.ErrExpired) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // bond is what an answer for a session is bound to (F4).

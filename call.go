@@ -62,6 +62,9 @@ func (c *call) sending(ctx context.Context, req *mcp.Message, attempt int, last 
 	if err := c.stillThat(); err != nil {
 		return err
 	}
+	if err := c.stillAllowed(); err != nil {
+		return err
+	}
 	if err := c.samePackage(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 // tool's schema end the call before one. A tool that is denied, and so hidden, doesn't tell what arguments it takes.
 func (s *Session) decide(ctx context.Context, c *call) error {
 	policy := s.h.o.Policy()
+	c.policy = policy
 	d, err := s.judge(c, policy)
 	if err != nil {
 		return err
@@ -90,6 +91,19 @@ func (s *Session) stillSo(c *call, asked *permission.Question) error {
 	case s.h.o.Policy().Decide(f).Effect == permission.Deny:
 		return &fault.Error{Kind: fault.PermissionDenied, Detail: "a rule denies it since the question was asked"}
 	}
+	return nil
+}
+
+// stillAllowed refuses a call that the rules have come to deny while it waited for its server.
+func (c *call) stillAllowed() error {
+	now := c.s.h.o.Policy()
+	if now == c.policy {
+		return nil
+	}
+	if d := now.Decide(c.s.facts(c.tool, c.risk, c.args)); d.Effect == permission.Deny {
+		return denied(d)
+	}
+	c.policy = now
 	return nil
 }
 

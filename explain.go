@@ -88,14 +88,13 @@ type As struct {
 // Explain is Session.Explain for a session that would be like this one, without beginning it.
 func (h *Host) Explain(ctx context.Context, as As, name string, args json.RawMessage) (*Explanation, error) {
 	s := h.asIf(as)
-	defer s.flow.Close()
 	return s.explainCall(ctx, name, args, as.Granted)
 }
 
 // asIf is a session that nobody can call with.
 func (h *Host) asIf(as As) *Session {
 	return &Session{
-		h: h, id: as.ID, o: as.SessionOptions, flow: h.flows.Session(as.Principal, as.Client), grants: map[permission.Target]bond{},
+		h: h, id: as.ID, o: as.SessionOptions, flow: h.flows.Like(as.Principal, as.Client), grants: map[permission.Target]bond{},
 	}
 }
 
@@ -110,7 +109,6 @@ type Known struct {
 // Known returns what rules may look at for each tool that is known now, denied ones too. It waits for nothing.
 func (h *Host) Known() []Known {
 	s := h.asIf(As{})
-	defer s.flow.Close()
 	policy, flows := h.o.Policy(), h.o.Flows()
 	var all []Known
 	for _, t := range h.router.Table().Tools() {

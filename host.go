@@ -26,9 +26,10 @@ type Options struct {
 	Local mcp.Handler
 	// Policy returns the rules in force. It is called for each decision and must be fast; nil: no rules.
 	Policy func() *permission.Policy
-	// Asker asks a person; nil: nobody can be asked but by Host.Answer, from here or another process.
+	// Asker asks a person; nil: only sessions with an Asker of their own can ask, and who answers by Host.Questions.
 	Asker permission.Asker
-	// Questions keeps what a person is asked until it is answered or too old (F5); nil: in memory.
+	// Questions keeps what a person is asked until it is answered or too old (F5), so that it can be answered by
+	// Host.Questions, from here or another process. Nil: only an Asker can answer, while its call waits.
 	Questions QuestionStore
 	// AskWait is how long a call waits for an answer before it fails with approval_required; default 25 s, negative: not at
 	// all. AskKeep is how long the question can be answered; default 15 min.

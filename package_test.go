@@ -18,7 +18,8 @@ import (
 // runner is a package runner: each connection is to a process of its own.
 type runner struct {
 	transport.Transport
-	last atomic.Int64
+	last   atomic.Int64
+	starts atomic.Pointer[func()] // is called when a process starts, also in the background; nil: nothing is
 }
 
 type process struct {
@@ -30,6 +31,9 @@ type process struct {
 func (p process) Describe() transport.Description { return transport.Description{PID: p.pid} }
 
 func (r *runner) Connect(ctx context.Context) (transport.Conn, error) {
+	if starts := r.starts.Load(); starts != nil {
+		(*starts)()
+	}
 	c, err := r.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -42,6 +46,8 @@ func (r *runner) Connect(ctx context.Context) (transport.Conn, error) {
 type updated struct {
 	*usher.Host
 	f       *fake
+	runner  *runner
+	deny    atomic.Pointer[permission.Rule]
 	version string
 	grants  []permission.Grant // of the user
 	asked   []permission.Question
@@ -54,6 +60,7 @@ func update(t *testing.T, how lifecycle.Isolation, flows *usher.Flows) *updated 
 	t.Helper()
 	u := &updated{f: &fake{tools: netTool}, version: "npm:x@1"}
 	r := &runner{Transport: local.New(u.f)}
+	u.runner = r
 	known := map[int]string{}
 	life := usher.DefaultLifecycle()
 	life.Isolation = how
@@ -67,7 +74,13 @@ func update(t *testing.T, how lifecycle.Isolation, flows *usher.Flows) *updated 
 				return known[pid]
 			},
 		}},
-		Log: new(eventtest.Log), Policy: func() *permission.Policy { return &permission.Policy{Grants: u.grants} },
+		Log: new(eventtest.Log), Policy: func() *permission.Policy {
+			p := &permission.Policy{Grants: u.grants}
+			if r := u.deny.Load(); r != nil {
+				p.Deny = []permission.Rule{*r}
+			}
+			return p
+		},
 		Asker: permission.AskerFunc(func(_ context.Context, q permission.Question) (permission.Answer, error) {
 			u.asked = append(u.asked, q)
 			if u.then != nil {
@@ -182,4 +195,16 @@ func TestPackageThatCannotBeTold(t *testing.T) {
 	u.passes(t, s, 2)
 	u.grants = u.kept[1:]
 	u.passes(t, u.session(t), 2)
+}
+
+// F6: a rule that denies a call while it waits for its server beats what let it in.
+func TestDeniedWhileItsServerStarts(t *testing.T) {
+	u := update(t, lifecycle.PerCall, nil)
+	s := u.session(t)
+	u.passes(t, s, 1)
+	denies := func() { u.deny.Store(&permission.Rule{Pattern: "mcp.x.*"}) }
+	u.runner.starts.Store(&denies)
+	if err := u.call(t, s); fault.KindOf(err) != fault.PermissionDenied || u.f.calls.Load() != 1 {
+		t.Errorf("%v, %d calls went out", err, u.f.calls.Load())
+	}
 }

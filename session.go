@@ -39,7 +39,8 @@ type call struct {
 	args   json.RawMessage
 	tool   *router.Tool
 	server *hosted
-	table  *router.Table // that the tool was found in
+	table  *router.Table      // that the tool was found in
+	policy *permission.Policy // that decided
 	risk   permission.Risk
 	traits flow.Traits
 	flow   *flow.Flow // what it could carry out; nil: nothing

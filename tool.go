@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ func resolveTool(ctx context.Context, c *call) error {
 	c.name, c.args = mcp.Text(mcp.Member(c.req.Params, "name")), mcp.Member(c.req.Params, "arguments")
 	c.said.requested = event.ToolCallRequested{ToolCallID: c.id, Tool: c.name, Args: c.s.h.shown(c.args), Caller: c.s.o.Client}
 	c.add(&c.said.requested)
+	if err := plainKeys(c.req.Params); err != nil {
+		return err
+	}
 	c.table = c.s.h.router.Table()
 	tool, err := c.s.resolve(c.table, c.name)
 	if unknown, ok := errors.AsType[*router.Unknown](err); ok {
@@ -38,6 +42,26 @@ func resolveTool(ctx context.Context, c *call) error {
 	c.risk = c.s.h.o.Policy().RiskOf(tool.Target, tool.Hash, tool.Risk)
 	if c.server == nil {
 		return &fault.Error{Kind: fault.Unavailable, Detail: "it is no longer configured"}
+	}
+	return nil
+}
+
+// plainKeys refuses parameters with a second spelling of a key that is decided by: servers that read keys without their
+// case, or up to a NUL, would run what no rule saw and no person was shown (J1).
+func plainKeys(params json.RawMessage) error {
+	for key := range mcp.Members(params) {
+		switch string(key) {
+		case `"name"`, `"arguments"`, `"_meta"`:
+			continue
+		}
+		text := mcp.Text(key)
+		for _, known := range [...]string{"name", "arguments", "_meta"} {
+			if begin, _, _ := strings.Cut(text, "\x00"); text != known && strings.EqualFold(begin, known) {
+				return &fault.Error{
+					Kind: fault.InvalidParams, Detail: fmt.Sprintf("its parameter %q is spelled otherwise", known), Hint: "Spell it as the protocol does, once",
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ type Server struct {
 	Source       string // one of the constants
 	// Hash is "sha256:" and the hex SHA-256 of the entry before expansion, in
 	// canonical form (RFC 8785, numbers kept as written). Comments, order and
-	// white space don't count, nor does the name. It covers literal secrets, so
+	// white space don't count, nor does the name; a project's folder does. It covers literal secrets, so
 	// it is for comparing and must not be shown or logged.
 	Hash string
 	// Key identifies what is connected to: it is the hex SHA-256 of Name, Hash and Lifecycle, so it changes as soon as a

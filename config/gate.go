@@ -114,7 +114,7 @@ func (c *Config) trusts(s *Server) bool {
 		return true
 	}
 	a, clear := addressOf(s.URL)
-	return slices.ContainsFunc(g.advance, func(e policyEntry) bool { return e.allows(s, a, clear) })
+	return slices.ContainsFunc(g.advance, func(e policyEntry) bool { return e.vouches(s, a, clear, g.folder) })
 }
 
 func untrusted(s *Server) error {

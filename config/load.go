@@ -201,7 +201,7 @@ func (l *loader) inAdvance(s Server) bool {
 		s.Args[i] = expand(a, l.Env).text
 	}
 	a, clear := addressOf(s.URL)
-	return slices.ContainsFunc(l.trusted, func(e policyEntry) bool { return e.allows(&s, a, clear) })
+	return slices.ContainsFunc(l.trusted, func(e policyEntry) bool { return e.vouches(&s, a, clear, l.folder) })
 }
 
 func (l *loader) imported() error {

@@ -82,6 +82,16 @@ func (e *policyEntry) allows(s *Server, a address, clear bool) bool {
 	return s.URL != "" && clear && e.url.allows(a)
 }
 
+// vouches reports whether the administrator trusts a project's server in advance. One whose command or address they name
+// is trusted only where the entry says nothing else that decides what runs there, or who answers: variables such as
+// NODE_OPTIONS, another folder, a certificate authority of its own.
+func (e *policyEntry) vouches(s *Server, a address, clear bool, folder string) bool {
+	if e.kind == byCommand && (len(s.Env) > 0 || s.Dir != "" && s.Dir != folder) || e.kind == byURL && s.TLS != (TLS{}) {
+		return false
+	}
+	return e.allows(s, a, clear)
+}
+
 // denies takes a program by any path where the entry has none. An address that can't be taken apart is denied, since
 // nobody knows where it leads.
 func (e *policyEntry) denies(s *Server, a address, clear bool) bool {

@@ -42,7 +42,7 @@ func readPolicy(doc *document, source string, env func(string) (string, bool)) *
 			}
 			r.denied = append(r.denied, r.list(f, true)...)
 		case "only":
-			r.only = r.mineOnly(f, true)
+			r.only = r.mineOnly(f, true) || r.only // it has two spellings
 		case "trusted":
 			if r.mineOnly(f, false) {
 				r.trusted = r.list(f, false)

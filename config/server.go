@@ -80,6 +80,10 @@ func (r *reader) readServer(f field, line int) {
 	}
 	var canonical bool
 	e.server.Hash, canonical = hashOf(f.value)
+	if canonical && r.from.Source == SourceProject { // the same text in another folder runs other files
+		sum := sha256.Sum256([]byte(r.from.Folder + "\x00" + e.server.Hash))
+		e.server.Hash = "sha256:" + hex.EncodeToString(sum[:])
+	}
 	e.readTrust(canonical)
 	e.readDisabled()
 	for _, m := range members {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -39,8 +40,10 @@ func parseArguments(raw json.RawMessage) (m map[string]any, plain bool, err erro
 	if t := bytes.TrimSpace(raw); len(t) == 0 || string(t) == "null" {
 		return map[string]any{}, true, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // object refuses them faster
-	r := &reader{Decoder: d, text: string(raw), left: maxValues, plain: true}
+	d := decoders.Get().(*pooled)
+	defer d.giveBack()
+	d.take(raw)
+	r := &reader{Decoder: d.Decoder, text: string(raw), left: maxValues, plain: true}
 	v, err := r.value(0)
 	if err == nil {
 		if _, end := d.ReadToken(); end == nil {
@@ -55,6 +58,29 @@ func parseArguments(raw json.RawMessage) (m map[string]any, plain bool, err erro
 		return nil, false, errors.New("the arguments aren't an object")
 	}
 	return m, r.plain, nil
+}
+
+// decoders are pooled because a fresh one costs as much as reading the arguments with it.
+var decoders = sync.Pool{New: func() any {
+	p := new(pooled)
+	p.Decoder = jsontext.NewDecoder(&p.buf)
+	return p
+}}
+
+// pooled has its buffer beside it: a decoder that reads from a bytes.Buffer works on its bytes without a copy.
+type pooled struct {
+	*jsontext.Decoder
+	buf bytes.Buffer
+}
+
+func (p *pooled) take(raw []byte) {
+	p.buf = *bytes.NewBuffer(raw)
+	p.Reset(&p.buf, jsontext.AllowDuplicateNames(true)) // object refuses them faster
+}
+
+func (p *pooled) giveBack() {
+	p.take(nil) // the arguments aren't the pool's to keep
+	decoders.Put(p)
 }
 
 type reader struct {

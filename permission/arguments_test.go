@@ -35,6 +35,23 @@ func TestArgumentsForbidWidely(t *testing.T) {
 		{`mcp.fs.*(path:/etc/**)`, `{"path":"/x/%2e%2e/etc/passwd"}`, true},
 		{`mcp.fs.*(path:/etc/**)`, `{"path":"file:///etc/passwd"}`, true},
 		{`mcp.fs.*(path:/etc/**)`, `{"path":"file://host/etc/passwd"}`, true},
+		{`mcp.fs.*(path:/etc/**)`, `{"path":"/%2565tc/passwd"}`, true},     // decoded twice
+		{`mcp.fs.*(path:/etc/**)`, `{"path":"/%65tc/passwd%"}`, true},      // not all of it is an encoding
+		{`mcp.fs.*(path:/etc/**)`, `{"path":"/%65tc/%zz%u/passwd"}`, true}, //
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"HTTPS://BAD.example/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://bad.example"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://bad.example?x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://bad.example./x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://bad.example:443/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://good.example@bad.example/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https:bad.example/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https:\\bad.example\x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"ht\ntps://bad\t.example/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://b%61d.example/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example:8443/**)`, `{"url":"https://u@bad.example.:8443/x"}`, true},
+		{`mcp.fs.*(url:https://bad.example/a/**)`, `{"url":"https://bad.example/b/../a/x?q"}`, true},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://bad.example.good.example/x"}`, false},
+		{`mcp.fs.*(url:https://bad.example/**)`, `{"url":"https://good.example/?bad.example/"}`, false},
 		{`mcp.fs.*(path:/etc/passwd)`, `{"path":"/etc/passwd\u0000.png"}`, true},
 		{`mcp.fs.*(path:/etc/passwd)`, `{"path":"/etc/passwd. "}`, true},
 		{`mcp.fs.*(path:/etc/**)`, `{"path":"/e\u200btc/passwd"}`, true},       // zero width

@@ -14,17 +14,20 @@ func isClean(s string) bool {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok && isScheme(scheme) {
 		s = rest
 	}
-	for first := true; s != ""; first = false {
-		end := strings.IndexAny(s, `/\`)
-		if end < 0 {
-			return strings.Trim(s, ". ") != ""
+	begin, blank := 0, true // of the element, and whether it has only dots and spaces so far
+	for i := range len(s) {
+		switch s[i] {
+		case '/', '\\':
+			if blank && i > 0 {
+				return false
+			}
+			begin, blank = i+1, true
+		case '.', ' ':
+		default:
+			blank = false
 		}
-		if strings.Trim(s[:end], ". ") == "" && !(first && end == 0) {
-			return false
-		}
-		s = s[end+1:]
 	}
-	return true
+	return begin == len(s) || !blank
 }
 
 func hasHidden(s string) bool {

@@ -28,7 +28,7 @@ type Label struct {
 // Policy is a set of rules. It is immutable once it is in use, and safe for concurrent use.
 type Policy struct {
 	Deny, Ask, Allow []Rule
-	Labels           map[string]Label // by canonical name
+	Labels           map[string]Label // by canonical name; one under a name spelled otherwise can only raise the risk
 	Grants           []Grant
 	Modes            []Mode // those that may be used; empty: all
 
@@ -55,26 +55,17 @@ type Decision struct {
 	Stale       string // why a grant for this tool no longer counts, where that is why it asks
 }
 
-// RiskOf returns the risk that counts: the user's label where there is one for this definition, else assessed.
-func (p *Policy) RiskOf(t Target, hash string, assessed Risk) Risk {
-	l, ok := p.Labels[t.Canonical()]
-	if ok && l.Hash == hash {
-		return l.Risk
-	}
-	return max(l.Risk, assessed)
-}
-
 // Decide decides one call. It takes no time but the CPU's, and asks nobody.
 func (p *Policy) Decide(c Call) Decision {
-	if m := p.candidates(&c); m.simple {
+	m := p.candidates(&c)
+	if m.simple {
 		return p.settle(&c, m.found())
 	}
-	return p.decideByArguments(c)
+	return p.decideByArguments(c, m)
 }
 
 // decideByArguments is a function of its own since its copy of the call has to be on the heap.
-func (p *Policy) decideByArguments(c Call) Decision {
-	m := p.candidates(&c)
+func (p *Policy) decideByArguments(c Call, m *candidates) Decision {
 	f := found{deny: p.first(m.deny, &c, wide)}
 	if f.deny.rule == nil {
 		f.ask = p.first(m.ask, &c, wide)

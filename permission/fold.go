@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"net/url"
 	"path"
 	"strings"
 	"unicode"
@@ -49,12 +48,14 @@ func forms(all []string, s string, real func(string) string) []string {
 		return addReal(all, s, real)
 	}
 	text, _, _ := strings.Cut(s, "\x00") // where a C program stops reading
-	all = addPath(all, text)
-	if strings.ContainsRune(text, '%') {
-		if decoded, err := url.PathUnescape(text); err == nil {
-			text, _, _ = strings.Cut(decoded, "\x00")
-			all = addPath(all, text)
+	all = addURL(addPath(all, text), text)
+	for range maxDecoded {
+		decoded := decode(text)
+		if decoded == text {
+			break
 		}
+		text, _, _ = strings.Cut(decoded, "\x00")
+		all = addURL(addPath(all, text), text)
 	}
 	if n := number(s); n != "" {
 		all = addForm(all, n)

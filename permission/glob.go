@@ -42,6 +42,10 @@ func fits(pieces []piece, s string) bool {
 	if len(s) > maxWild {
 		return false
 	}
+	if len(pieces) == 2 && pieces[0].star == nil && pieces[1].star != nil {
+		rest, ok := strings.CutPrefix(s, pieces[0].text)
+		return ok && isAll(pieces[1].star, rest)
+	}
 	var short [2][256]bool
 	at, next := short[0][:], short[1][:] // at[i]: the pieces so far can stand for s[:i]
 	if len(s) >= len(at) {
@@ -59,6 +63,15 @@ func fits(pieces []piece, s string) bool {
 		at, next = next, at
 	}
 	return at[len(s)]
+}
+
+func isAll(class *[256]bool, s string) bool {
+	for i := range len(s) {
+		if !class[s[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 func follow(text, s string, at, next []bool) {

@@ -4,6 +4,7 @@ package permission
 type lists struct {
 	deny, ask, allow []entry
 	grants           map[string][]*Grant // by canonical name
+	odd              []oddLabel
 }
 
 // entry is a rule with its pattern taken apart.
@@ -16,7 +17,7 @@ type entry struct {
 
 func (p *Policy) lists() *lists {
 	p.once.Do(func() {
-		p.read = lists{deny: readAll(p.Deny, wide), ask: readAll(p.Ask, wide), allow: readAll(p.Allow, narrow), grants: map[string][]*Grant{}}
+		p.read = lists{deny: readAll(p.Deny, wide), ask: readAll(p.Ask, wide), allow: readAll(p.Allow, narrow), grants: map[string][]*Grant{}, odd: oddLabels(p.Labels)}
 		for i := range p.Grants {
 			name := p.Grants[i].Canonical()
 			p.read.grants[name] = append(p.read.grants[name], &p.Grants[i])

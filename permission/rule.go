@@ -10,8 +10,8 @@ import "strings"
 // is any; `\,` and `\\` are a comma and a backslash.
 //
 // Lists that forbid read the value in every form that a server may read it as: in any case, as any of Unicode's
-// compatible forms, as a cleaned path, percent-decoded, as any element of a list, under the name at any depth, and `*`
-// crosses slashes, too. An allow rule takes only a value that is written as the rule has it: in the same case, with no
+// compatible forms, as a cleaned path, from the working folder or the home folder, where links lead, as an address without
+// its user or port, percent-decoded, as any element of a list, under the name at any depth, and `*` crosses slashes, too. An allow rule takes only a value that is written as the rule has it: in the same case, with no
 // `..` or empty element, each element of a list; what its wildcards stand for has no control characters and nothing by
 // which a shell begins another command. A `**` alone takes any value.
 type Rule struct {

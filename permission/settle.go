@@ -66,8 +66,7 @@ func (p *Policy) settleInMode(c *Call, f found, mode Mode) Decision {
 // claimsRead reports whether the tool says that it only reads, without contradiction, and the user has said nothing
 // else about it.
 func (p *Policy) claimsRead(c *Call) bool {
-	_, labelled := p.Labels[c.Canonical()]
-	return c.Risk == Network && !labelled && is(c.Annotations.ReadOnly, true) && !is(c.Annotations.Destructive, true)
+	return c.Risk == Network && !p.labelled(c.Target) && is(c.Annotations.ReadOnly, true) && !is(c.Annotations.Destructive, true)
 }
 
 // granted returns the grant that counts for the call, else why those for its tool don't.

@@ -59,7 +59,7 @@ func (s stamp) is(o stamp) bool {
 	if s.file == nil || o.file == nil {
 		return s.file == o.file && s.dark == o.dark
 	}
-	return os.SameFile(s.file, o.file) && s.file.Size() == o.file.Size() && s.file.ModTime().Equal(o.file.ModTime())
+	return os.SameFile(s.file, o.file) && s.file.Size() == o.file.Size() && s.file.ModTime().Equal(o.file.ModTime()) && changedAt(s.file) == changedAt(o.file)
 }
 
 // watch reads the configuration for the first time. trusts may be nil.
@@ -235,7 +235,7 @@ func (w *watched) refuse(err error, overdue bool) error {
 		w.notice(refused(err))
 		return err
 	}
-	w.notice("nothing runs until it is repaired: " + err.Error())
+	w.notice("nothing may be called, and no server runs until it is repaired: " + err.Error())
 	none := *w.config.Load()
 	none.Servers = nil
 	none.Permissions.Deny = []config.Rule{{Pattern: "*", Source: config.SourceManaged, File: file, Line: max(lineOf(err), 1)}}
@@ -263,7 +263,9 @@ func refused(err error) string {
 // sameRules reports whether two configurations have the same rules, wherever they stand.
 func sameRules(a, b *config.Config) bool {
 	same := func(a, b []config.Rule) bool {
-		return slices.EqualFunc(a, b, func(a, b config.Rule) bool { return a.Pattern == b.Pattern && a.Source == b.Source })
+		return slices.EqualFunc(a, b, func(a, b config.Rule) bool {
+			return a.Pattern == b.Pattern && a.When == b.When && a.Entry == b.Entry && a.Source == b.Source
+		})
 	}
 	p, q := a.Permissions, b.Permissions
 	return same(p.Deny, q.Deny) && same(p.Ask, q.Ask) && same(p.Allow, q.Allow) && p.Incomplete == q.Incomplete &&

@@ -44,19 +44,39 @@ type pair struct {
 // Session begins one, with what sessions of the same client that are open, or were not long ago, took in. Close ends it.
 // Sessions whose principal and client are the same are one client's, also if both are empty.
 func (b *Book) Session(principal, client string) *Session {
-	s := &Session{book: b, client: b.place(clientKey(principal, client), 1), accepted: map[pair]struct{}{}, last: map[Carrier]taken{}}
+	s := b.session(principal, client, 1)
 	b.mu.Lock()
 	if b.open[s.client] == nil {
 		b.open[s.client] = map[*Session]struct{}{}
 	}
-	others := slices.Collect(maps.Keys(b.open[s.client]))
 	b.open[s.client][s] = struct{}{}
 	b.mu.Unlock()
+	s.begin()
+	return s
+}
+
+// Like is what a Session of the client would begin with, for whoever only looks: its client doesn't remember for longer
+// because of it. It needs no Close.
+func (b *Book) Like(principal, client string) *Session {
+	s := b.session(principal, client, 0)
+	s.begin()
+	return s
+}
+
+func (b *Book) session(principal, client string, use int) *Session {
+	return &Session{book: b, client: b.place(clientKey(principal, client), use), accepted: map[pair]struct{}{}, last: map[Carrier]taken{}}
+}
+
+// begin takes over what the client's other sessions hold.
+func (s *Session) begin() {
+	s.book.mu.Lock()
+	others := slices.Collect(maps.Keys(s.book.open[s.client]))
+	s.book.mu.Unlock()
+	others = slices.DeleteFunc(others, func(o *Session) bool { return o == s })
 	for _, o := range others {
 		_ = o.hand(staleness) // what they hold is of now, however long ago they took it in; a failure was reported
 	}
 	s.pull()
-	return s
 }
 
 // Close lets go of it; its client remembers for a while. It is idempotent. Calls under way may still use the session.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Bounds of what is read of one package.
@@ -105,7 +106,7 @@ func declares(file, script string) bool {
 
 // metadata reads the head of a METADATA file.
 func metadata(file string) string {
-	f, err := os.Open(file)
+	f, err := open(file)
 	if err != nil {
 		return ""
 	}
@@ -132,19 +133,29 @@ func joined(kind, name, version string) string {
 
 // read reads a regular file that isn't too long.
 func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, os.ErrInvalid
-	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = os.ErrInvalid
+	}
+	return data, err
+}
+
+// open opens a regular file. What the process put there instead, such as a pipe that nobody writes to, isn't waited for.
+func open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, os.ErrInvalid
+	}
+	return f, nil
 }
 
 var globMeta = regexp.MustCompile(`[*?\[\\]`)

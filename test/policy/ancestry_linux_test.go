@@ -12,7 +12,7 @@ var decisions = [][]string{
 	{"approvals", "allow", "Q"}, {"approvals", "allow", "Q", "--always"}, {"approvals", "deny", "Q"},
 	{"allow", "mcp.x.write"}, {"allow", "*", "--force"}, {"allow", "mcp.x.destroy", "--risk", "read"},
 	{"secret", "set", "name"}, {"secret", "remove", "name"},
-	{"trust", "p"}, {"trust", "--yes", "p"}, {"permission", "mode", "bypass"},
+	{"trust", "--yes", "p"}, {"trust", "--all", "--yes"}, {"permission", "mode", "bypass"},
 	{"servers", "add", "evil", "--", "true"}, {"servers", "enable", "off"}, {"servers", "remove", "off"},
 	{"import", "--from", "evil.json", "--yes"},
 }
@@ -67,7 +67,7 @@ func forDecisions(t *testing.T) *world {
 }
 
 // F5: a server that usher started can't answer the question of a call, nor let anything else run.
-// Seen failing with ancestry.Guard.Check returning nil: its child answered, and wrote a rule.
+// Seen failing with Guard.Check returning nil: its child answered; without mayDecide in allow: its child wrote a rule.
 func TestAServersChildDecidesNothing(t *testing.T) {
 	w := forDecisions(t)
 	a := w.serve(t).connected(t, "a")
@@ -89,7 +89,8 @@ func TestAServersChildDecidesNothing(t *testing.T) {
 }
 
 // F5: nor can a client that is connected over HTTP, or what it started.
-// Seen failing with noteClients leaving the listeners as they are: the client's child answered.
+// Seen failing with noteClients leaving the listeners as they are: the client's child answered; without mayDecide in edit and
+// in the API's change: it added a server.
 func TestAClientsChildDecidesNothing(t *testing.T) {
 	w := forDecisions(t)
 	a := w.serve(t).connected(t, "a")
@@ -101,7 +102,7 @@ func TestAClientsChildDecidesNothing(t *testing.T) {
 }
 
 // F5: nor can one that started usher stdio itself.
-// Seen failing with noteStarter returning nil at once: the client's child answered.
+// Seen failing with noteStarter not looking at who is behind stdin: the client's child answered.
 func TestAStarterDecidesNothing(t *testing.T) {
 	w := forDecisions(t)
 	a := w.stdio(t)
@@ -113,7 +114,7 @@ func TestAStarterDecidesNothing(t *testing.T) {
 }
 
 // F5: a client can't hang up and answer then, nor answer what another client, or another usher, asked.
-// Seen failing with KinOf leaving out rows of another usher.
+// Seen failing with KinOf leaving out the clients of an usher that has ended: they answered.
 func TestAClientStaysOne(t *testing.T) {
 	w := forDecisions(t)
 	d := w.serve(t)

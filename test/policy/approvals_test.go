@@ -16,7 +16,7 @@ func (w *world) own(more object) object {
 
 // T2, case-273, F5: a yes is for one call with these bytes, by this client, of this server, and is used up by it. It
 // can't be given twice, and outlives usher.
-// Seen failing with Put of the used row left out in (*call).claim: the third call ran.
+// Seen failing with take not writing down that a yes is used: the next call ran, too.
 func TestAnAnswerIsForOneCall(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))
@@ -54,7 +54,7 @@ func TestAnAnswerIsForOneCall(t *testing.T) {
 
 // T2, S4: what one client was allowed, another one with the same arguments isn't, nor another session of the same client
 // while the first one lives.
-// Seen failing with keyOf without the client and Ask's find without the session: the other's call ran.
+// Seen failing with keyOf without the client, and pick and look without the session: the other's call ran.
 func TestAnAnswerIsForOneClient(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))
@@ -119,7 +119,7 @@ func TestAQuestionShowsAll(t *testing.T) {
 
 // T1, F2, case-263: a read-only hint is a claim: it lets a server of the user's own read without a question, and a
 // project's not. A destructive call asks each time, whatever was allowed, and a yes to it is for it alone.
-// Seen failing with trustsHints returning true: the project's server read.
+// Seen failing with trustsHints returning true for a project: its server read without a question.
 func TestHintsAreClaims(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(object{"permissions": object{"allow": []string{"mcp.*", "*"}, "mode": "bypass"}}))
@@ -142,7 +142,7 @@ func TestHintsAreClaims(t *testing.T) {
 }
 
 // case-275: what is denied isn't seen either, under none of its names. case-276: each tool of usher's own has hints.
-// Seen failing with hidden returning false for all: the tool is listed.
+// Seen failing with Policy.Denied returning false: the tool was listed.
 func TestDeniedIsHidden(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(object{"permissions": object{"deny": []string{"mcp.x.write", "mcp__x__bare"}, "allow": []string{"*"}}}))

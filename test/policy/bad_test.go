@@ -12,7 +12,7 @@ import (
 )
 
 // Bad input, L3: a file that is swapped between the look at it and the start: what runs is what was trusted, always.
-// Seen failing with trust asked of the bytes as read and the entry then read from the file again.
+// Seen failing with the file read again once its entry was found to be trusted: the other one was started three times.
 func TestSwappedWhileItIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, object{})
@@ -34,7 +34,7 @@ func TestSwappedWhileItIsRead(t *testing.T) {
 	})
 	d := w.serve(t)
 	a := d.connected(t, "a")
-	for range 12 {
+	for range 8 {
 		_ = w.run(t, "tools")
 		_ = a.call(t, "mcp__p__look", `{}`)
 		_ = w.run(t, "servers", "restart", "p")
@@ -49,13 +49,13 @@ func TestSwappedWhileItIsRead(t *testing.T) {
 
 // Bad input: several processes, and an editor, write the configuration at once: nothing of any of them is lost, and no half
 // is ever read.
-// Seen failing with lockFile taking no lock: rules were lost.
+// Seen failing with tryLock taking no lock and replace not looking whether the file is what was read: rules were lost.
 func TestTwoWriters(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))
 	d := w.serve(t)
 	var all sync.WaitGroup
-	const writers, each = 4, 4
+	const writers, each = 4, 2
 	for i := range writers {
 		all.Go(func() {
 			for j := range each {
@@ -83,7 +83,7 @@ func TestTwoWriters(t *testing.T) {
 
 // Bad input: a condition that doesn't compile is told with its place. Its deny or ask counts without it, its allow not at
 // all.
-// Seen failing with Broken holding nowhere: the denied tool ran.
+// Seen failing with a condition that doesn't compile taken for none: the allow rule let the call run.
 func TestBrokenCondition(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, w.config, `{"approvals": {"wait": "0s"}, "flows": "off",
@@ -115,7 +115,7 @@ func TestBrokenCondition(t *testing.T) {
 }
 
 // Bad input: a rule that names nothing is told, with the name that it is near to; usher allow doesn't write one.
-// Seen failing with futile returning "".
+// Seen failing with futile returning "": usher allow wrote it.
 func TestARuleThatNamesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, w.config, `{"mcpServers": {"jira": {"command": "`+w.puppet+`", "args": ["-journal", "`+w.journal("x")+`"]}},

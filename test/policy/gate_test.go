@@ -113,8 +113,8 @@ func named(t types.Type) string {
 //   - what standard makes them from is an Admitted, and no other function of standard reads the entry;
 //   - nothing else in the command starts a program but internal/sandbox.
 //
-// Seen failing with an Admitted made in config/merge.go; a stdio.New in internal/upstream; a builder.servers that passes
-// c.Servers on to transports; an exec.Command in the CLI.
+// Seen failing with an Admitted made elsewhere in config; stdio.New in internal/upstream; a method of the builder that gives
+// transports an entry; an exec.Command in the CLI.
 func TestEveryPathCrossesTheGate(t *testing.T) {
 	m := theModule(t)
 	var admits, transports, starts, reads []string

@@ -22,7 +22,7 @@ const (
 
 // T4, L2, F4, case-255: a lasting yes is for the tool as it was defined then. Any change of the definition asks again,
 // also the one that no person sees; order and white space don't. What it was before counts again.
-// Seen failing with the definition left out of the comparison in permission's grants: the changed tool ran.
+// Seen failing with Grant.stale not comparing definitions: each of the changed tools ran.
 func TestAGrantIsForADefinition(t *testing.T) {
 	w := newWorld(t)
 	w.toolbox(t, oneTool)
@@ -60,7 +60,7 @@ func TestAGrantIsForADefinition(t *testing.T) {
 
 // L2, T4, CVE-2025-54136: it is for the entry as it was, too, whatever else has its name later; to remove the entry and add
 // it again changes nothing about that.
-// Seen failing with the entry left out of the comparison in permission's grants: the other program ran.
+// Seen failing with Grant.stale not comparing entries: the other program got the calls.
 func TestAGrantIsForAnEntry(t *testing.T) {
 	w := newWorld(t)
 	w.toolbox(t, oneTool)
@@ -95,7 +95,7 @@ func (w *world) neverCalled(t *testing.T, names ...string) {
 
 // F4, T4, postmark-mcp 1.0.16: the same entry and the same definition, and another version of the package that it runs:
 // asked again.
-// Seen failing with samePackage returning nil and the package left out of the comparison of grants: 1.0.16 got the call.
+// Seen failing with samePackage returning nil and Grant.stale not comparing packages: 1.0.16 got the calls.
 func TestAGrantIsForAPackage(t *testing.T) {
 	w := newWorld(t)
 	script := filepath.Join(w.dir, "cache/node_modules/postmark/index.sh")
@@ -135,7 +135,7 @@ func TestAGrantIsForAPackage(t *testing.T) {
 
 // F3, CVE-2025-54794, -54795, -59944 and the class of a matcher that sees only the beginning: an allow rule by argument
 // reaches what it says and nothing that looks like it; a deny rule reaches every spelling.
-// Seen failing with the arguments compared as they are, without cleaning and folding: /ETC and /a/b/../../etc ran.
+// Seen failing with fold returning its argument: /ETC wasn't denied, and an allowed path with a second one under Path ran.
 func TestRulesByArgument(t *testing.T) {
 	w := newWorld(t)
 	link := filepath.Join(w.dir, "a", "link")

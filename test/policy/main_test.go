@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -37,6 +38,8 @@ func TestMain(m *testing.M) {
 		link := "-X github.com/usher-mcp/usher/config.managedPath=" + managedPath
 		err = errors.Join(build("usher", "../../cmd/usher", "-ldflags", link, "-overlay", os.Getenv("USHER_TEST_OVERLAY")), build("puppet", "./puppet"))
 	}
+	flag.Parse()
+	err = errors.Join(err, flag.Set("test.parallel", "8")) // a test mostly waits for others
 	code := 1
 	if err == nil {
 		code = m.Run()

@@ -23,7 +23,8 @@ var paths = [][]string{
 
 // G3, bad input: an administrator's file that is there and can't be used stops everything, on each path, and says whose it is to
 // repair. The same where it becomes so while usher runs.
-// Seen failing with the error of readOnce in managed taken for no file, and with refuse keeping the old servers.
+// Seen failing with the error of readOnce in managed taken for no file; with refuse keeping the old servers; with check not
+// looking at the file (a restart within the second started it); with stampOf blind to a link that leads nowhere.
 func TestUnusableManagedFile(t *testing.T) {
 	for what, spoil := range map[string]func(t *testing.T, path string){
 		"broken":          func(t *testing.T, path string) { put(t, path, `{"deniedServers": [`) },
@@ -111,7 +112,7 @@ func asNobody(cmd *exec.Cmd, is bool) *exec.Cmd {
 
 // G3, case-260: one gate for each path: what the administrator denies runs from no source, by no command, under no
 // spelling of its address, and not in the place of one that ran before.
-// Seen failing with Admitted admitting all of Servers and Check returning nil.
+// Seen failing with refused passing what the lists deny; with canonicalHost returning its argument: the address was reached.
 func TestOneGate(t *testing.T) {
 	w := newWorld(t)
 	var reached atomic.Int32
@@ -158,7 +159,7 @@ func TestOneGate(t *testing.T) {
 }
 
 // case-260: what is denied while it runs ends, and doesn't come back: not by a restart, a call, or when it dies.
-// Seen failing with reread looking only at the user's file: it went on.
+// Seen failing with changed looking only at the user's file: it went on.
 func TestDeniedWhileItRuns(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))
@@ -185,7 +186,7 @@ func TestDeniedWhileItRuns(t *testing.T) {
 
 // case-267: where a list tells commands or addresses, a name is none: what a server is decides. case-261: an entry that
 // can't be read fails closed for itself: the rest of its list counts.
-// Seen failing with decide falling back to names, and with list giving up at the first bad entry.
+// Seen failing with decide letting names count beside commands, and with list giving up at the first bad entry.
 func TestPolicyByIdentity(t *testing.T) {
 	for what, c := range map[string]struct {
 		policy  func(w *world) object

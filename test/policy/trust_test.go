@@ -26,7 +26,7 @@ var looks = [][]string{
 // L3, CVE-2025-59536, CVE-2026-30615, the workspace hook class, case-251, case-252: what came with a folder runs nothing
 // before it is trusted: not by looking at it, listing, diagnosing, calling, serving or without a terminal; also no hook,
 // no helper and no configuration of another product.
-// Seen failing with the test of trust taken out of takeServers and parseProject trusting all: tools started both.
+// Seen failing with all entries taken for trusted, in takeServers, parseProject and Check: usher tools started them.
 func TestAFolderRunsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(object{"permissions": object{"allow": []string{"*", "mcp.p.*", "mcp.q.*"}, "mode": "bypass"}}))
@@ -72,7 +72,7 @@ func TestAFolderRunsNothing(t *testing.T) {
 // L2, CVE-2025-54136, case-254, case-267: trust is for the content of an entry in its folder, and not for a name:
 // whatever changes, nothing of it runs, also where usher runs already; what was trusted before is trusted again once it
 // is back.
-// Seen failing with TrustKey leaving out the hash: the swapped command ran.
+// Seen failing with trust looked up by folder and name: the swapped entries ran.
 func TestTrustIsForContent(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, object{})
@@ -118,7 +118,7 @@ func with(e object, name string, value any) object {
 
 // CVE-2025-59944, CVE-2025-54794: trust in a folder isn't trust in another one whose name is nearly the same, that has the
 // same files, or that a link of the old name leads to now; it is trust in the same folder by another path.
-// Seen failing with canonical returning its argument, cleaned: the linked copy ran.
+// Seen failing with canonical following no links: another folder in the trusted one's place ran.
 func TestTrustIsForAFolder(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, object{})
@@ -166,17 +166,13 @@ type folder struct {
 func (c *folder) runs(t *testing.T) bool {
 	t.Helper()
 	before := c.w.starts(t, "p")
-	cmd := c.w.finish(t, func(ctx context.Context) *exec.Cmd {
-		cmd := c.w.command(ctx, "tools")
-		cmd.Dir = c.dir
-		return cmd
-	})
-	return strings.Contains(cmd.text, "mcp.p.look") || c.w.starts(t, "p") > before
+	said := c.w.run(t, "--dir", c.dir, "tools").text
+	return strings.Contains(said, "mcp.p.look") || c.w.starts(t, "p") > before
 }
 
 // CVE-2026-21852, CVE-2025-61260, CVE-2025-53773, L3: a folder redirects nothing: no address of the user's is replaced, no
 // secret leaves, no variable is read from a file, and no setting of usher's comes from there.
-// Seen failing with takeSettings taking those of every source: the log was in the project.
+// Seen failing with permitted passing all fields of a project and takeSettings taking them: the log was in the project.
 func TestAFolderRedirectsNothing(t *testing.T) {
 	w := newWorld(t)
 	var reached atomic.Int32
@@ -210,7 +206,7 @@ func TestAFolderRedirectsNothing(t *testing.T) {
 			return cmd
 		})
 	}
-	for _, args := range looks {
+	for _, args := range [][]string{{"tools"}, {"doctor"}, {"servers"}, {"config", "show"}, {"call", "mcp.p.look"}, {"call", "mcp.r.look"}} {
 		_ = command(args...)
 	}
 	if r := command("call", "mcp.x.look"); r.code != 0 {
@@ -237,7 +233,7 @@ func TestAFolderRedirectsNothing(t *testing.T) {
 
 // L3, CVE-2025-54135, CVE-2026-30615: a file that a tool writes into the project starts nothing, while usher runs and
 // when it starts anew. It is listed as what waits for trust.
-// Seen failing with the test of trust taken out of takeServers and parseProject trusting all: it ran within a second.
+// Seen failing with all entries taken for trusted, in takeServers, parseProject and Check: it ran within a second.
 func TestAToolWritesAProjectsFile(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))
@@ -332,7 +328,7 @@ func TestNoShell(t *testing.T) {
 
 // CVE-2026-30623, CVE-2026-22688 and their like: nothing that listens makes a server for who isn't this user: the gateway
 // has no such path, and the API that has one is a socket that only this user can open.
-// Seen failing with the API served on the gateway's address, too.
+// Seen failing with the gateway answering at the API's path.
 func TestNoAPIMakesServers(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, w.own(nil))

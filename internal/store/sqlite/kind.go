@@ -64,5 +64,5 @@ func (k kind) notice(path, why, suffix string) string {
 	if k.throwAway {
 		return text + "It held only what can be found out again: you may delete it."
 	}
-	return text + "Open questions and their answers, and which projects' servers you trust, were in it: you will be asked again."
+	return text + "Open questions and their answers, and which projects' servers you trust, were in it: you will be asked again. What had taken in private data was in it, too: for an hour, calls that reach out ask."
 }

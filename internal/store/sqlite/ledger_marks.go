@@ -25,7 +25,11 @@ var (
 // Stamp is as flow.Stamper says, for all processes that have the file open.
 func (m marks) Stamp() uint64 { return m.l.stamp.read() }
 
-// Load is as flow.Store says.
+// lostTime is how long after a damaged file was set aside everything may have been marked in it: as long as a client
+// remembers where nobody says otherwise.
+const lostTime = flow.DefaultInherit
+
+// Load is as flow.Store says. For a while after a damaged file was set aside there is a mark of flow.Unknown with all labels.
 func (m marks) Load(ctx context.Context, key string) (all []flow.Mark, err error) {
 	err = m.l.read(ctx, func(tx *sql.Tx) error {
 		all = nil
@@ -45,6 +49,13 @@ func (m marks) Load(ctx context.Context, key string) (all []flow.Mark, err error
 		}
 		return rows.Err()
 	})
+	if err != nil {
+		return nil, err
+	}
+	lost, err := m.l.Lost()
+	if err == nil && time.Since(lost) < lostTime {
+		all = append(all, flow.Mark{Source: flow.Unknown, Labels: flow.Untrusted | flow.Private, At: lost})
+	}
 	return all, err
 }
 

@@ -169,7 +169,8 @@ func named(all []config.Server, name string) []config.Server {
 
 // notPending says why a server doesn't wait for trust; nil: it has it.
 func (a *app) notPending(c *config.Config, name string) error {
-	for _, s := range named(c.Servers, name) {
+	if all := named(c.Servers, name); len(all) > 0 {
+		s := all[0]
 		if s.Source == config.SourceProject {
 			fmt.Fprintf(a.err, "%s is trusted already (%s:%d)\n", line(name), line(homely(s.File)), s.Line)
 			return nil

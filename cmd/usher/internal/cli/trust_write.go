@@ -168,7 +168,8 @@ func (a *app) notTrusted(c *config.Config, all []sqlite.Trust, name string) erro
 			return usage(text+", but in "+one.Folder, "To take that back, run: usher --dir "+shellWord(one.Folder)+" trust --revoke "+shellWord(name))
 		}
 	}
-	for _, s := range named(c.Servers, name) {
+	if all := named(c.Servers, name); len(all) > 0 {
+		s := all[0]
 		if s.Source == config.SourceProject {
 			return usage(fmt.Sprintf("server %s is trusted by the administrator's file", name), "You can turn it off for yourself: a deniedServers list in "+a.path())
 		}
