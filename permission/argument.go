@@ -71,7 +71,8 @@ func (a *argument) allows(args map[string]any, plain bool, real func(string) str
 func isOnly(args map[string]any, key string) bool {
 	folded := fold(key)
 	for k := range args {
-		if k != key && fold(k) == folded {
+		cut, _, _ := strings.Cut(k, "\x00") // as servers in C read it
+		if k != key && fold(cut) == folded {
 			return false
 		}
 	}

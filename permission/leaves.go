@@ -38,7 +38,8 @@ func (l *leaves) walk(v any, under int) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			l.keys = append(l.keys, key{fold(name), under})
+			cut, _, _ := strings.Cut(name, "\x00") // as servers in C read it
+			l.keys = append(l.keys, key{fold(cut), under})
 			l.walk(inner, len(l.keys)-1)
 		}
 		if len(v) > 0 {

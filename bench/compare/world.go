@@ -76,7 +76,7 @@ func (w *world) writeConfig() error {
 			"stdio": map[string]any{"command": w.self, "args": []string{"upstream-stdio"}},
 			"http":  map[string]any{"url": w.upstreamURL},
 		},
-		"flows": map[string]any{"labels": map[string]any{"mcp.*": []string{"untrusted"}}}, // one client calls both servers
+		"flows":       map[string]any{"labels": map[string]any{"mcp.*": []string{"untrusted"}}}, // one client calls both servers
 		"permissions": map[string]any{"deny": rules("d", 70), "ask": rules("q", 60), "allow": append(rules("a", 69), "mcp.*.echo")},
 	}, "", "  ")
 	if err != nil {

@@ -131,7 +131,7 @@ func Reaches(q permission.Question, scope permission.Scope) error {
 	case scope == permission.Once:
 		return nil
 	case q.Flow != "":
-		return &fault.Error{Kind: fault.InvalidParams, Detail: "this call may carry data out, so a yes is for this one call", Hint: "Answer without --session and --always"}
+		return &fault.Error{Kind: fault.InvalidParams, Detail: "it asks only since it could carry data out, and a yes is for what the question names, while the session lasts", Hint: "Answer without --session and --always"}
 	case q.OnceOnly():
 		return &fault.Error{Kind: fault.InvalidParams, Detail: "a destructive call asks each time, so a yes is for this one call", Hint: "Answer without --session and --always"}
 	case scope == permission.Always && q.Rule != nil:

@@ -23,7 +23,8 @@ type Facts struct {
 // a child process, unless the tool says that it reads the open world, in a server whose word counts.
 //
 // Arguments: usher's own tools carry nothing out. A tool that says that it reaches the open world is an open sink, whoever
-// says so. One of a remote server, and one whose risk is network or above, is a closed one. Hints that don't count only
+// says so. One of a remote server, and one whose risk is network or above, is a closed one, unless a child process whose word
+// counts says that it doesn't reach the open world. Hints that don't count only
 // ever add. A risk that isn't known counts as the worst.
 func TraitsOf(f Facts) Traits {
 	if f.Builtin {
@@ -33,7 +34,7 @@ func TraitsOf(f Facts) Traits {
 	if f.Credentials || f.Local && !(f.HintsCount && opens(f.Hints)) {
 		t.Labels |= Private
 	}
-	if !f.Local || f.Risk >= permission.Network || f.Risk == 0 {
+	if !f.Local || (f.Risk >= permission.Network || f.Risk == 0) && !(f.HintsCount && closed(f.Hints)) {
 		t.Sink = ClosedSink
 	}
 	return t.with(saysOpen(f))
@@ -46,5 +47,7 @@ func saysOpen(f Facts) Traits {
 	}
 	return Traits{Labels: Untrusted, Sink: OpenSink}
 }
+
+func closed(a mcp.Annotations) bool { return a.OpenWorld != nil && !*a.OpenWorld }
 
 func opens(a mcp.Annotations) bool { return a.OpenWorld != nil && *a.OpenWorld }

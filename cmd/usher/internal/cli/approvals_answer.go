@@ -17,8 +17,11 @@ func (a *app) allowApproval() *cobra.Command {
 	cmd := a.forQuestion(&cobra.Command{
 		Use: "allow ID", Short: "Let a call run",
 		Long: `Let the call that a question is about run: this one alone, all of this tool in that session,
-or for good while the tool and its server stay as they are. A destructive call, and one that
-could carry private data out, is allowed for itself alone.
+or for good while the tool and its server stay as they are. A destructive call is allowed for
+itself alone. A yes to a call that asks only since it could carry private data out is for what
+it names: data of those sources may go to that tool while the session lasts.
+
+A call that waited too long has failed meanwhile; a yes takes hold when it is made again.
 
 Look at it first: usher approvals show ID`,
 		Example: "  usher approvals allow q_4XK2\n  usher approvals allow q_4XK2 --always",
@@ -116,7 +119,11 @@ func (a *app) decide(ctx context.Context, q questions, one admin.Approval, allow
 	}
 	fmt.Fprintln(a.out, a.decidedText(a.out, one, allow, scope))
 	if allow {
-		fmt.Fprintln(a.err, "  A call that has waited too long has failed meanwhile; the same call passes now, once")
+		text := "  If the call has waited too long and failed, the same call passes once when it is made again"
+		if scope != permission.Once {
+			text += ",\n  and from then on the others do, too"
+		}
+		fmt.Fprintln(a.err, text)
 	}
 	return nil
 }
@@ -126,6 +133,9 @@ func (a *app) decidedText(to *terminal, one admin.Approval, allow bool, scope pe
 	tool := to.paint(bold, line(one.Tool))
 	if !allow {
 		return to.paint(red, "denied") + "  " + tool
+	}
+	if one.FlowOnly {
+		return to.paint(green, "allowed") + " " + tool + ": what the question names may go there while the session lasts"
 	}
 	return to.paint(green, "allowed") + " " + tool + [...]string{", this one call", ", in this session", ", for good while it stays as it is"}[scope]
 }

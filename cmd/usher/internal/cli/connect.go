@@ -107,6 +107,11 @@ func (a *app) connectClient(ctx context.Context, n connection) error {
 	if !ok {
 		return unknownClient(n.client)
 	}
+	if !n.look {
+		if err := a.mayDecide(ctx); err != nil { // an agent must not take usher out of its way
+			return err
+		}
+	}
 	o, err := a.connectOptions(client, n)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
@@ -35,6 +36,9 @@ func exit(code int) error { return &failure{code: code} }
 // report shows err and returns the exit code.
 func (a *app) report(err error) int {
 	if err == nil {
+		return 0
+	}
+	if errors.Is(err, syscall.EPIPE) { // who read our output has seen enough
 		return 0
 	}
 	f := explain(err)

@@ -123,10 +123,24 @@ server called fs2.
 
 In place of a pattern there may be an object: {"rule": "mcp.fs.*", "when": CONDITION}, with a
 condition in CEL, or {"rule": "mcp.fs.*", "entry": HASH}, for that one entry of a server.
+A condition may use
+
+  server, tool, source, client, principal     texts; source is user, project …
+  args                arguments; ask first whether one is there: has(args.to) &&
+                      args.to.endsWith('@example.com')
+  risk                read < write < network < execute < destructive, such as
+                      risk >= network
+  annotations         the server's hints: annotations.readOnlyHint …
+  session             id, kind, mode, labels: "private" in session.labels
+
+and what CEL has: && || ! in, .startsWith .endsWith .contains .matches .size() .exists …
+One that doesn't compile or can't be evaluated makes a deny or ask rule count, an allow
+rule not.
 
 Deny wins over ask, and ask over allow, however exact the rules are. Where no rule matches,
 the risk decides: a call that only reads runs, all others ask. A destructive call asks each
-time, also where a rule allows it.
+time, also where a rule allows it; to let rules decide, give the tool, as it is defined now,
+another risk: usher allow mcp.fs.write_file --risk write.
 
 What only reads is what a server's hints say. They are trusted because you wrote its entry
 yourself; "trustHints": false in the entry turns that off, and all its tools ask until a

@@ -40,6 +40,9 @@ func (a *app) load() (*config.Config, error) {
 
 // loadAny is load for whoever makes the file where it isn't there.
 func (a *app) loadAny() (*config.Config, error) {
+	if _, err := permission.ParseMode(a.mode); a.mode != "" && err != nil {
+		return nil, usage("--mode: "+err.Error(), "See: usher help config")
+	}
 	if info, err := os.Stat(a.dir); a.dir != "" && (err != nil || !info.IsDir()) {
 		return nil, usage("there is no folder "+a.dir, "Name a folder that you may read with --dir")
 	}

@@ -87,7 +87,7 @@ func (v *explained) notes() (all []string) {
 		all = append(all, "this is for a call without arguments; give those that matter to a rule as key=value")
 	}
 	if v.cached {
-		all = append(all, "its server doesn't run: if it defines the tool in another way now, or its package is another, the call is decided anew")
+		all = append(all, "this is from what is known of its server since it ran last: if it defines the tool in another way now, or runs another package, the call is decided anew")
 	}
 	if v.as.ended {
 		all = append(all, "this session has ended: this is for another one of its client")

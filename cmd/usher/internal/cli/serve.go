@@ -32,7 +32,8 @@ gRPC has an address of its own. An address is host:port, or unix:///path for a s
 that only you can use.
 
 Each call takes the same way as usher call: it is checked, decided and recorded. A call
-that needs a person's word is refused with the command that would allow it, and told here.
+that needs a person's word waits 25 s for it, and is told here with how to answer; see:
+usher approvals --help
 
 There is no authentication in this version, so an address must be this machine's own.`,
 		Example: "  usher serve\n  usher serve --listen 127.0.0.1:0 --listen-grpc 127.0.0.1:7392\n  usher serve --listen unix:///run/user/1000/usher.sock",

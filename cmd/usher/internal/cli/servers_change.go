@@ -22,6 +22,9 @@ that they are busy with fail. The exit code is 5 where one doesn't come up.`,
 }
 
 func (a *app) restart(ctx context.Context, o *overview, names []string) error {
+	if err := a.mayDecide(ctx); err != nil {
+		return err
+	}
 	if !o.Running {
 		return &failure{fault.ExitUnavailable, "usher isn't running, so there is nothing to restart", "To start it, run: " + self + " serve"}
 	}
