@@ -23,8 +23,8 @@ type Facts struct {
 // a child process, unless the tool says that it reads the open world, in a server whose word counts.
 //
 // Arguments: usher's own tools carry nothing out. A tool that says that it reaches the open world is an open sink, whoever
-// says so. One of a remote server, and one whose risk is network or above, is a closed one, unless a child process whose word
-// counts says that it doesn't reach the open world. Hints that don't count only
+// says so. One of a remote server, and one whose risk is network or above, is a closed one, but not
+// one that destroys and, in a child process whose word counts, says that it doesn't reach the open world. Hints that don't count only
 // ever add. A risk that isn't known counts as the worst.
 func TraitsOf(f Facts) Traits {
 	if f.Builtin {
@@ -34,7 +34,8 @@ func TraitsOf(f Facts) Traits {
 	if f.Credentials || f.Local && !(f.HintsCount && opens(f.Hints)) {
 		t.Labels |= Private
 	}
-	if !f.Local || (f.Risk >= permission.Network || f.Risk == 0) && !(f.HintsCount && closed(f.Hints)) {
+	destroysHere := f.Risk == permission.Destructive && f.HintsCount && closed(f.Hints)
+	if !f.Local || (f.Risk >= permission.Network || f.Risk == 0) && !destroysHere {
 		t.Sink = ClosedSink
 	}
 	return t.with(saysOpen(f))

@@ -14,7 +14,7 @@ var decisions = [][]string{
 	{"secret", "set", "name"}, {"secret", "remove", "name"},
 	{"trust", "--yes", "p"}, {"trust", "--all", "--yes"}, {"permission", "mode", "bypass"},
 	{"servers", "add", "evil", "--", "true"}, {"servers", "enable", "off"}, {"servers", "remove", "off"},
-	{"import", "--from", "evil.json", "--yes"},
+	{"import", "--from", "evil.json", "--yes"}, {"connect", "cursor", "--file", "evil.json", "--yes"}, {"servers", "restart", "x"},
 }
 
 // ways are how a program may be started by whoever may not decide; those whose parent has ended are known by their

@@ -81,8 +81,8 @@ func (t *terminalAsker) Ask(ctx context.Context, q permission.Question) (permiss
 			return permission.Answer{}, err
 		}
 	}
-	fmt.Fprintf(t.to, "%s\n%s ", t.to.show(questionScreen{Question: q, now: time.Now(), full: t.watch, more: t.more}), t.choices(q))
-	shown := time.Now()
+	shown := time.Now() // before it is, lest a quick answer come between
+	fmt.Fprintf(t.to, "%s\n%s ", t.to.show(questionScreen{Question: q, now: shown, full: t.watch, more: t.more}), t.choices(q))
 	answer, understood := permission.Answer{}, false
 	for try := 1; !understood && try <= tries; try++ {
 		if try > 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
 )
@@ -109,6 +110,9 @@ func (a *app) forServers(cmd *cobra.Command, fits func(admin.Server) bool, do fu
 		defer o.close()
 		if err := a.elsewhere(o); err != nil {
 			return err
+		}
+		if _, managed := errors.AsType[*config.ManagedError](o.broken); managed {
+			return o.broken // of no server there is more to say
 		}
 		for _, name := range names {
 			if err := o.idleServer(name); err != nil {
