@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -24,7 +25,7 @@ var paths = [][]string{
 // G3, bad input: an administrator's file that is there and can't be used stops everything, on each path, and says whose it is to
 // repair. The same where it becomes so while usher runs.
 // Seen failing with the error of readOnce in managed taken for no file; with refuse keeping the old servers; with check not
-// looking at the file (a restart within the second started it); with stampOf blind to a link that leads nowhere.
+// looking at the file (what died within the second was started again); with stampOf blind to a link that leads nowhere.
 func TestUnusableManagedFile(t *testing.T) {
 	for what, spoil := range map[string]func(t *testing.T, path string){
 		"broken":          func(t *testing.T, path string) { put(t, path, `{"deniedServers": [`) },
@@ -51,6 +52,10 @@ func TestUnusableManagedFile(t *testing.T) {
 			a.passes(t, "mcp__x__look", `{}`)
 			started := w.starts(t, "x")
 			spoil(t, managed)
+			w.kill(t, "x") // the running usher hasn't looked at its files yet, and dials anew
+			if r := a.call(t, "mcp__x__look", `{}`); !r.Failed {
+				t.Errorf("it was called: %s", r.Text)
+			}
 			for _, args := range paths {
 				r := w.finish(t, func(ctx context.Context) *exec.Cmd { return asNobody(w.command(ctx, args...), nobody) })
 				if r.code == 0 && args[0] != "servers" && args[0] != "doctor" { // those show what is
@@ -70,6 +75,23 @@ func TestUnusableManagedFile(t *testing.T) {
 			must(t, os.RemoveAll(managed))
 			eventually(t, "it is back", func() bool { return !a.call(t, "mcp__x__look", `{}`).Failed })
 		})
+	}
+}
+
+// kill ends the process of a server.
+func (w *world) kill(t *testing.T, name string) {
+	t.Helper()
+	killed := 0
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, line := range lines {
+		b, _ := os.ReadFile(line)
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line))); err == nil && strings.HasPrefix(string(b), w.puppet+"\x00-journal\x00"+w.journal(name)+"\x00") {
+			must(t, syscall.Kill(pid, syscall.SIGKILL))
+			killed++
+		}
+	}
+	if killed != 1 {
+		t.Errorf("%d processes of %s were killed", killed, name)
 	}
 }
 
