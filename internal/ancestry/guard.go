@@ -3,6 +3,7 @@ package ancestry
 import (
 	"context"
 	"fmt"
+	"os"
 )
 
 // Kin is a process that must not have its own questions answered by what it started.
@@ -44,12 +45,8 @@ func (g Guard) Check(ctx context.Context, pid int) error {
 	if err != nil {
 		return refused(fmt.Sprintf("usher can't tell who started process %d, so it can't be let decide: %v", pid, err))
 	}
-	if g.Watchdog != "" {
-		for _, l := range links[1:] {
-			if firstArgument(l.PID) == g.Watchdog {
-				return refused("usher started this process, or one above it, as an MCP server, so it can't decide about its own calls")
-			}
-		}
+	if g.Watchdog != "" && watchdogs(links[1:], g.Watchdog) > 0 {
+		return refused("usher started this process, or one above it, as an MCP server, so it can't decide about its own calls")
 	}
 	if g.Kin == nil {
 		return nil
@@ -64,6 +61,25 @@ func (g Guard) Check(ctx context.Context, pid int) error {
 		}
 	}
 	return nil
+}
+
+// Depth is how many servers of ushers this process is below, one in another: 0 where no usher started it. Watchdog is as
+// that of a Guard.
+func Depth(watchdog string) (int, error) {
+	links, err := chain(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	return watchdogs(links[1:], watchdog), nil
+}
+
+func watchdogs(links []link, arg string) (n int) {
+	for _, l := range links {
+		if firstArgument(l.PID) == arg {
+			n++
+		}
+	}
+	return n
 }
 
 // above reports whether k started the first process of a chain, or is it. One whose parents have ended is known by the

@@ -7,7 +7,7 @@ import (
 
 // L1, L4, CVE-2025-54133: what is trusted is shown whole before: each argument, however long and whatever is in it; what
 // runs a text or gives away the disk is told. Nothing runs by being shown, or without a yes.
-// Seen failing with trust's quoting cut to 200 letters, and with no risks told.
+// Seen failing with exact cutting at 200 letters, and with risksOf telling none.
 func TestTrustShowsAll(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, object{})
@@ -35,7 +35,7 @@ func TestTrustShowsAll(t *testing.T) {
 
 // G2, F3: trust lets an entry run, and nothing more: its tools ask. A rule for it is for this content, and doesn't reach
 // what has its name later, though that is trusted, too.
-// Seen failing with the entry left out of the rule that usher allow writes.
+// Seen failing with Rule.permits not comparing entries: the changed one wrote.
 func TestAllowOfAProjectsServer(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, object{"flows": "off"})
