@@ -60,6 +60,9 @@ func (a *app) serveStdio(ctx context.Context, only []string) error {
 	if err != nil {
 		return err
 	}
+	if err := notBehindItself(c, o.only); err != nil {
+		return err
+	}
 	one := ""
 	if len(only) == 1 {
 		one = only[0]
