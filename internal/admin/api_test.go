@@ -14,6 +14,7 @@ import (
 	"github.com/usher-mcp/usher"
 	"github.com/usher-mcp/usher/config"
 	"github.com/usher-mcp/usher/fault"
+	"github.com/usher-mcp/usher/internal/ancestry"
 )
 
 // N3: what a person sees of a server, and nothing secret.
@@ -75,6 +76,27 @@ func TestChanges(t *testing.T) {
 	want := []string{"restart " + odd, "disable ..", "enable x", `add n {"command":"<a>","args":["1e2"]}`, "remove r"}
 	if d := cmp.Diff(want, d.were()); d != "" {
 		t.Error(d)
+	}
+}
+
+// F5, K8: whoever may not answer changes no server either, nor ends the calls of others by a restart.
+func TestWhoMayChange(t *testing.T) {
+	d, k := &desk{config: parsed(t, `{}`)}, kin{fail: errors.New("nobody knows the clients")}
+	var said notices
+	c := open(t, Options{Host: d, Guard: ancestry.Guard{Kin: k.list}, Notice: said.note})
+	ctx := t.Context()
+	for i, err := range []error{
+		c.Restart(ctx, "x"), c.SetDisabled(ctx, "x", true), c.SetDisabled(ctx, "x", false), c.AddServer(ctx, "n", []byte(`{}`)), c.RemoveServer(ctx, "r"),
+	} {
+		if fault.KindOf(err) != fault.PermissionDenied {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if were := d.were(); len(were) > 0 {
+		t.Errorf("the host was asked for %v", were)
+	}
+	if !said.has(`the change restart of server "x" was refused`) {
+		t.Errorf("told: %v", said.all)
 	}
 }
 

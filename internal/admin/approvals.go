@@ -71,10 +71,7 @@ func (h *handler) showApproval(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) answerApproval(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if err := h.mayDecide(r.Context()); err != nil {
-		if h.notice != nil {
-			h.notice(fmt.Sprintf("an answer to question %.20q was refused: %v", id, fault.Of(err).Detail))
-		}
+	if err := h.mayDecide(r.Context(), fmt.Sprintf("an answer to question %.20q", id)); err != nil {
 		refuse(w, err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -29,6 +30,8 @@ type Clients struct {
 	ledger Ledger
 	notice func(text string)
 	finder ancestry.Finder
+	me     ancestry.Process // zero: it isn't known
+	itself sync.Once        // tells that me has connected
 
 	mu    sync.Mutex
 	known map[ancestry.Process]bool // on record already
@@ -45,6 +48,7 @@ func NewClients(ctx context.Context, l Ledger, notice func(text string)) (*Clien
 	if err != nil {
 		return nil, err
 	}
+	c.me = me
 	return c, c.add(ctx, me)
 }
 
@@ -58,8 +62,11 @@ func (c *Clients) Stdio(ctx context.Context, in *os.File) error {
 	return c.add(ctx, p)
 }
 
+// errItself keeps usher from being a server of its own, whose tools would be listed without end.
+var errItself = errors.New("usher has connected to itself")
+
 // Listener returns l, but that who connects is on record before the first byte of theirs is read. Where that can't be
-// written, reading fails. Clients that can't be seen are let in: they are another user's, who doesn't get to answer
+// written, or it is this process itself, reading fails. Clients that can't be seen are let in: they are another user's, who doesn't get to answer
 // anything, or hide.
 func (c *Clients) Listener(l net.Listener) net.Listener { return &noting{l, c} }
 
@@ -111,6 +118,14 @@ func (c *Clients) connected(conn net.Conn) error {
 	if err != nil {
 		c.unseen("that connected to "+conn.LocalAddr().String(), err)
 		return nil
+	}
+	if c.me.PID != 0 && slices.Contains(found, c.me) {
+		c.itself.Do(func() {
+			if c.notice != nil {
+				c.notice("the entry of a server leads to usher's own address, " + conn.LocalAddr().String() + ": usher isn't a server of its own, so take that entry out")
+			}
+		})
+		return errItself
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), glance)
 	defer cancel()

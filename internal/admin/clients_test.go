@@ -120,6 +120,40 @@ func TestStdioOnRecord(t *testing.T) {
 	}
 }
 
+// Usher isn't a client of its own: an entry with its own address would list its tools without end.
+func TestItself(t *testing.T) {
+	var said notices
+	c, err := NewClients(t.Context(), openLedger(t), said.note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = c.Listener(l)
+	defer l.Close()
+	for range 2 {
+		peer, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer peer.Close()
+		fmt.Fprintln(peer, "hello")
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if n, err := conn.Read(make([]byte, 9)); n != 0 || !errors.Is(err, errItself) {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	}
+	if len(said.all) != 1 || !said.has("leads to usher's own address") {
+		t.Errorf("told: %v", said.all)
+	}
+}
+
 // broken is a ledger that takes nothing more.
 type broken struct{ *sqlite.Ledger }
 

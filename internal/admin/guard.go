@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/usher-mcp/usher/fault"
@@ -17,9 +18,17 @@ func withGuest(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, guestKey{}, c)
 }
 
-// mayDecide refuses a request by which somebody would answer a question of their own. That is asked anew for each
-// request: a client may have connected since.
-func (h *handler) mayDecide(ctx context.Context) error {
+// mayDecide refuses a request by which somebody would answer a question of their own, or change what runs; what names it
+// for whoever sits before usher. That is asked anew for each request: a client may have connected since.
+func (h *handler) mayDecide(ctx context.Context, what string) error {
+	err := h.isPerson(ctx)
+	if err != nil && h.notice != nil {
+		h.notice(fmt.Sprintf("%s was refused: %v", what, fault.Of(err).Detail))
+	}
+	return err
+}
+
+func (h *handler) isPerson(ctx context.Context) error {
 	g, ok := ctx.Value(guestKey{}).(*guest)
 	if !ok || g.process.PID == 0 {
 		return denied(h.guard.Check(ctx, 0))

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,13 +64,13 @@ func (h *handler) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 // change reads what is to change and does it. Which servers there are is a decision, as an answer is: a server is a
-// program.
+// program. So is a restart: it ends the calls of others, and starts a program.
 func (h *handler) change(do func(context.Context, request) error, verb string) http.HandlerFunc {
 	wantsEntry := verb == "add"
 	return func(w http.ResponseWriter, req *http.Request) {
 		r, err := read[request](w, req)
-		if err == nil && verb != "restart" {
-			err = h.mayDecide(req.Context())
+		if err == nil {
+			err = h.mayDecide(req.Context(), fmt.Sprintf("the change %s of server %.40q", verb, r.Name))
 		}
 		switch {
 		case err != nil:

@@ -74,9 +74,9 @@ func (p *Plan) write() error {
 	return nil
 }
 
-// mode is that of a file that is new: one of a project is for all who work on it.
+// mode is that of a file that is new: one of a project is for all who work on it, unless what comes back may be secret.
 func (p *Plan) mode() os.FileMode {
-	if p.project {
+	if p.project && !p.Undo {
 		return 0o644
 	}
 	return 0o600

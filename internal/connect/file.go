@@ -41,6 +41,15 @@ func inFolder(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
+// inside reports whether a file, with its links resolved, lies below a folder.
+func inside(dir, target string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rel, err := filepath.Rel(dir, target)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // readTarget returns nil for a file that isn't there. One that its owner made read-only isn't to be changed.
 func readTarget(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)

@@ -60,6 +60,54 @@ func TestCopiesAreBounded(t *testing.T) {
 	}
 }
 
+// G4: what comes back into a file that has gone meanwhile is for its user alone: it may hold a secret.
+func TestUndoOfAFileThatIsGone(t *testing.T) {
+	d := newDesk(t, "cursor")
+	d.o.Project = true
+	d.file = filepath.Join(d.o.Place.Dir, ".cursor", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(d.file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.write(`{"mcpServers": {"fs": {"command": "x", "env": {"TOKEN": "s3cret"}}}}`)
+	d.connect()
+	if err := os.Remove(d.file); err != nil {
+		t.Fatal(err)
+	}
+	d.undo()
+	if info, err := os.Stat(d.file); err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(d.read(), "s3cret") {
+		t.Errorf("%v, %v, %s", info.Mode(), err, d.read())
+	}
+}
+
+// A repository's link must not have usher write into a file of the user's elsewhere, such as its own configuration.
+func TestProjectLinksOut(t *testing.T) {
+	d := newDesk(t, "claude")
+	d.o.Project = true
+	outside, link := filepath.Join(d.o.Place.Home, "mcp.config.json"), filepath.Join(d.o.Place.Dir, ".mcp.json")
+	d.file = outside
+	d.write("{}")
+	if err := os.MkdirAll(d.o.Place.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(d.o); err == nil || !strings.Contains(err.Error(), "leads out of the project") {
+		t.Error(err)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	d.file = filepath.Join(d.o.Place.Dir, "shared.json")
+	d.write("{}")
+	if err := os.Symlink("shared.json", link); err != nil {
+		t.Fatal(err)
+	}
+	if d.connect(); !strings.Contains(d.read(), "usher") {
+		t.Error(d.read())
+	}
+}
+
 // FuzzConnect: whatever a file says, connecting keeps the rest, and the undo is exact.
 func FuzzConnect(f *testing.F) {
 	for _, seed := range []string{`{"mcpServers":{"jira":{}}}`, "[mcp_servers.jira]\na=1\n", "extensions:\n  jira:\n    cmd: x\n", "", "mcp_servers.x.command='y'\n", "extensions: {}\n"} {

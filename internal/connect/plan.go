@@ -122,6 +122,9 @@ func (o Options) begin() (*Plan, *Record, error) {
 	if p.Target, err = follow(file); err != nil {
 		return nil, nil, err
 	}
+	if o.Project && o.File == "" && !inside(o.Place.Dir, p.Target) { // who wrote the link may be somebody else
+		return nil, nil, &Mistake{file + " leads out of the project, to " + p.Target, "If that file is meant, name it with --file"}
+	}
 	if p.Before, err = readTarget(p.Target); err != nil {
 		return nil, nil, err
 	}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/usher-mcp/usher/fault"
 	"github.com/usher-mcp/usher/internal/admin"
-	"github.com/usher-mcp/usher/internal/ancestry"
 	"github.com/usher-mcp/usher/internal/approval"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 	"github.com/usher-mcp/usher/permission"
@@ -44,7 +42,11 @@ func (a *app) questions(ctx context.Context) (questions, error) {
 
 // ledger opens the file; nil where there is none yet, which this doesn't make.
 func (a *app) ledger(ctx context.Context) (*sqlite.Ledger, error) {
-	path := standard.LedgerPath(a.data())
+	return a.ledgerOf(ctx, a.data())
+}
+
+func (a *app) ledgerOf(ctx context.Context, dataDir string) (*sqlite.Ledger, error) {
+	path := standard.LedgerPath(dataDir)
 	if !exists(path) {
 		return nil, nil
 	}
@@ -90,7 +92,7 @@ func (l *fromLedger) show(ctx context.Context, id string) (admin.Approval, error
 
 // decide asks of this process what the running usher would ask of it.
 func (l *fromLedger) decide(ctx context.Context, id string, allow bool, scope permission.Scope) error {
-	if err := l.app.check(ctx, l.ledger); err != nil {
+	if err := l.app.mayDecide(ctx); err != nil {
 		return err
 	}
 	return admin.Decide(ctx, l.queue, id, allow, scope)
@@ -117,36 +119,6 @@ func (noQuestions) close() {}
 
 func unknownQuestion(id string) error {
 	return usage(fmt.Sprintf("there is no question %q", line(cut(id, 40))), "To see those that wait, run: "+self+" approvals")
-}
-
-// mayDecide refuses where this process can't be trusted to be a person's: one that usher or one of its clients started
-// must neither answer questions nor widen what may run. Whoever writes rules, trust, grants or secrets asks it first.
-func (a *app) mayDecide(ctx context.Context) error {
-	l, err := a.ledger(ctx)
-	if err != nil {
-		return err
-	}
-	if l != nil {
-		defer l.Close()
-	}
-	return a.check(ctx, l)
-}
-
-// guard is the one for who shares a ledger; nil: there is none yet.
-func guard(l *sqlite.Ledger) ancestry.Guard {
-	g := ancestry.Guard{Watchdog: watchdogArg}
-	if l != nil {
-		g.Kin = admin.KinOf(l)
-	}
-	return g
-}
-
-func (a *app) check(ctx context.Context, l *sqlite.Ledger) error {
-	err := guard(l).Check(ctx, os.Getpid())
-	if r, ok := errors.AsType[*ancestry.Refused](err); ok {
-		return &failure{fault.ExitDenied, r.Text, r.Hint}
-	}
-	return err
 }
 
 // leastPrefix is how many letters of an id tell enough: with fewer, a question that has come meanwhile could be meant.

@@ -78,6 +78,8 @@ func (w *approvalWatch) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-w.typist.over: // nobody can answer any more
+			return nil
 		case <-tick.C:
 		}
 	}
@@ -140,6 +142,10 @@ func (w *approvalWatch) ask(ctx context.Context, one admin.Approval) error {
 
 func (w *approvalWatch) answer(ctx context.Context, one admin.Approval, answer permission.Answer) error {
 	err := w.from.decide(ctx, one.ID, answer.Allow, answer.Scope)
+	if errors.Is(err, admin.ErrNoDaemon) { // it has ended meanwhile; the question is in the file, and comes again
+		w.close()
+		return nil
+	}
 	if err != nil {
 		w.put[one.ID] = true
 		f := explain(notDecided(err))

@@ -16,6 +16,7 @@ import (
 	"github.com/usher-mcp/usher/fault"
 	near "github.com/usher-mcp/usher/internal/nearest"
 	"github.com/usher-mcp/usher/mcp"
+	"github.com/usher-mcp/usher/permission"
 	"github.com/usher-mcp/usher/standard"
 )
 
@@ -69,6 +70,11 @@ func (a *app) callTool(ctx context.Context, name string, in input, timeout time.
 	if err != nil {
 		return err
 	}
+	if a.widens() {
+		if err := a.mayDecide(ctx); err != nil {
+			return err
+		}
+	}
 	server, local := serverOf(c, name)
 	if server != "" {
 		if err := usable(c, server); err != nil {
@@ -102,6 +108,12 @@ func (a *app) callTool(ctx context.Context, name string, in input, timeout time.
 		}
 		return a.showResult(r)
 	})
+}
+
+// widens reports whether the command line lets more run than the files do, which is as good as an answer.
+func (a *app) widens() bool {
+	m, err := permission.ParseMode(a.mode)
+	return len(a.mcpConfig) > 0 || a.mode != "" && err == nil && (m == permission.Bypass || m == permission.AcceptReads)
 }
 
 // readyFor waits for the server that a name is of. Where the name tells none, any server may have it, and what takes

@@ -11,7 +11,7 @@ import (
 
 // TestMain lets the test binary be usher itself, its watchdog included.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"usher": func() { os.Exit(Main()) }, "oddserver": oddServer, "poster": poster})
+	testscript.Main(m, map[string]func(){"usher": func() { accountHome = os.Getenv("USHER_TEST_ACCOUNT"); os.Exit(Main()) }, "oddserver": oddServer, "poster": poster})
 }
 
 // N3: each command as a person types it, with its exit code and its hint.

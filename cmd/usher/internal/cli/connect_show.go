@@ -86,7 +86,11 @@ func (a *app) showDiff(p *connect.Plan) {
 			long = true
 			continue
 		}
-		fmt.Fprintln(a.err, a.err.paint(diffStyle(l), cut(lines(hide.line(l)), a.err.width())))
+		shown := lines(hide.line(l))
+		if diffStyle(l) == "" { // what changes is shown in full: what is cut can't be judged
+			shown = cut(shown, a.err.width())
+		}
+		fmt.Fprintln(a.err, a.err.paint(diffStyle(l), shown))
 	}
 	if long {
 		fmt.Fprintln(a.err, "  (a line is too long to be shown; the entries above say what changes)")

@@ -84,8 +84,8 @@ func (a *app) importAll(ctx context.Context, n importing) error {
 		}
 	}
 	a.showImport(in, p)
-	if !n.look && p.Changes() {
-		if err := a.mayDecide(ctx); err != nil { // a server is a program, and a rule lets tools run
+	if !n.look && (p.Changes() || n.keyring) {
+		if err := a.mayDecide(ctx); err != nil { // a server is a program, a rule lets tools run, and a secret is set
 			return err
 		}
 	}

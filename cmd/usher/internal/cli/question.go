@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/usher-mcp/usher/permission"
 )
@@ -52,7 +54,7 @@ func (t *terminal) show(s questionScreen) string {
 }
 
 func (t *terminal) showArguments(b *strings.Builder, s questionScreen) {
-	text := prettyJSON(s.Args)
+	text := seen(prettyJSON(s.Args))
 	note := ""
 	if len(s.Args) >= 1000 {
 		note = size(len(s.Args)) + ", all of it here"
@@ -70,10 +72,39 @@ func (t *terminal) showArguments(b *strings.Builder, s questionScreen) {
 	}
 }
 
+// brailleBlank is a symbol by Unicode's word, and as empty as a space.
+const brailleBlank = '\u2800'
+
+// seen escapes what printableJSON lets pass, since other scripts need it, and what can carry text that nobody sees:
+// variation selectors, joining marks without a shape, and blanks other than the space.
+func seen(text string) string {
+	if !strings.ContainsFunc(text, blank) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !blank(r):
+			b.WriteRune(r)
+		case r >= 0x10000:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// blank is also true of what takes room and shows nothing, but for the space.
+func blank(r rune) bool {
+	return unseen(r) || r == brailleBlank || r > ' ' && unicode.Is(unicode.Zs, r)
+}
+
 func longestSpace(s string) (most int) {
 	n := 0
 	for _, r := range s {
-		if r != ' ' {
+		if !unicode.IsSpace(r) && r != brailleBlank {
 			n = 0
 			continue
 		}

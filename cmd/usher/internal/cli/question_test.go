@@ -39,6 +39,20 @@ func TestScreen(t *testing.T) {
 	}
 }
 
+// F5: what shows nothing hides nothing: text in variation selectors, and blanks that aren't spaces, push nothing away.
+func TestUnseen(t *testing.T) {
+	q := permission.Question{Target: permission.Target{Server: "fs", Tool: "write"}, Args: []byte(`{"a":"é ☎` + "\ufe0f\U000e0141\u034f\u2800" + `","b":"` + strings.Repeat("\u3000\u00a0 ", 20) + `rm"}`)}
+	out := (&terminal{}).show(questionScreen{Question: q})
+	for _, want := range []string{`"é ☎\ufe0f\udb40\udd41\u034f\u2800"`, `\u3000\u00a0 \u3000`, "there are 60 spaces in a row"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
+	}
+	if strings.ContainsFunc(out, blank) {
+		t.Errorf("%q", out)
+	}
+}
+
 // What was typed before a question was shown, or as fast as nobody reads, answers nothing.
 func TestTypedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -94,7 +94,9 @@ func (a *app) set(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	value, err := a.secretValue(name)
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	value, err := a.secretValue(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (a *app) set(ctx context.Context, name string) error {
 }
 
 // secretValue is what a person types, unseen, or what comes from a pipe.
-func (a *app) secretValue(name string) (string, error) {
+func (a *app) secretValue(ctx context.Context, name string) (string, error) {
 	if !isTerminal(a.in) {
 		b, err := io.ReadAll(io.LimitReader(a.in, keyring.MaxSecret+3))
 		if err != nil {
@@ -119,7 +121,7 @@ func (a *app) secretValue(name string) (string, error) {
 		return checkedSecret(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
 	}
 	fmt.Fprintf(a.err, "value of %s (it isn't shown): ", name)
-	b, err := term.ReadPassword(int(a.in.Fd()))
+	b, err := readUnseen(ctx, int(a.in.Fd()))
 	fmt.Fprintln(a.err)
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -128,6 +130,30 @@ func (a *app) secretValue(name string) (string, error) {
 		return "", err
 	}
 	return checkedSecret(string(b))
+}
+
+// readUnseen reads a line that the terminal doesn't show. When ctx ends, the terminal shows again what is typed, and the
+// reader stays until the next line comes, which nobody gets then.
+func readUnseen(ctx context.Context, fd int) ([]byte, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	type line struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		return l.text, l.err
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), term.Restore(fd, before))
+	}
 }
 
 func checkedSecret(value string) (string, error) {

@@ -18,6 +18,8 @@ type typist struct {
 	mu   sync.Mutex
 	last typedLine
 	more chan struct{} // closed when there is another line, and another put in its place
+
+	over chan struct{} // closed at the end of the input
 }
 
 type typedLine struct {
@@ -27,7 +29,7 @@ type typedLine struct {
 }
 
 func newTypist(in io.Reader, reaction time.Duration) *typist {
-	t := &typist{reaction: reaction, more: make(chan struct{})}
+	t := &typist{reaction: reaction, more: make(chan struct{}), over: make(chan struct{})}
 	go t.read(bufio.NewReader(in))
 	return t
 }
@@ -41,6 +43,7 @@ func (t *typist) read(in *bufio.Reader) {
 		t.more = make(chan struct{})
 		t.mu.Unlock()
 		if err != nil {
+			close(t.over)
 			return
 		}
 	}
