@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/usher-mcp/usher/internal/admin"
 	"github.com/usher-mcp/usher/internal/approval"
 	"github.com/usher-mcp/usher/internal/store/sqlite"
 	"github.com/usher-mcp/usher/permission"
@@ -188,6 +189,19 @@ func TestWatchEnds(t *testing.T) {
 	w := &approvalWatch{app: &app{err: &terminal{File: null}, dataDir: dir, configPath: filepath.Join(dir, "none")}, typist: newTypist(strings.NewReader(""), 0), put: map[string]bool{}}
 	if err := w.run(ctx); err != nil || ctx.Err() != nil {
 		t.Errorf("%v, %v", err, ctx.Err())
+	}
+}
+
+// gone is a running usher that has ended while its question was looked at.
+type gone struct{ noQuestions }
+
+func (gone) decide(context.Context, string, bool, permission.Scope) error { return admin.ErrNoDaemon }
+
+// An answer that nobody took is asked for again, of the file that has the question.
+func TestWatchOutlivesUsher(t *testing.T) {
+	w := &approvalWatch{app: new(app), from: gone{}, put: map[string]bool{}}
+	if err := w.answer(t.Context(), admin.Approval{ID: "q_1"}, permission.Answer{Allow: true}); err != nil || len(w.put) > 0 || w.from != nil {
+		t.Errorf("%v, %v, %v", err, w.put, w.from)
 	}
 }
 

@@ -135,6 +135,7 @@ func (w *approvalWatch) ask(ctx context.Context, one admin.Approval) error {
 		fmt.Fprintln(w.err, w.err.paint(dim, "put off; see: "+line(w.command())+" approvals"))
 		return nil
 	case err != nil:
+		fmt.Fprintln(w.err) // what comes next isn't an answer
 		return err
 	}
 	return w.answer(ctx, one, answer)

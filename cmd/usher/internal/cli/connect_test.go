@@ -1,9 +1,34 @@
 package cli
 
 import (
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/usher-mcp/usher/internal/connect"
 )
+
+// O5: in a terminal what changes is shown in full, also in a file of one long line.
+func TestWholeDifference(t *testing.T) {
+	master, slave, err := openTerminal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	shown := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(master) // EIO at its end
+		shown <- string(b)
+	}()
+	(&app{err: &terminal{File: slave, tty: true}}).showDiff(&connect.Plan{
+		Before: []byte(`{"mcpServers": {"a": {"command": "` + strings.Repeat("x", 100) + `"}, "b": {"command": "was"}}}` + "\n"),
+		After:  []byte(`{"mcpServers": {"a": {"command": "` + strings.Repeat("x", 100) + `"}, "b": {"command": "is"}}}` + "\n"),
+	})
+	slave.Close()
+	if s := <-shown; !strings.Contains(s, `"was"}}}`) || !strings.Contains(s, `"is"}}}`) {
+		t.Error(s)
+	}
+}
 
 // G4: what a client's file has in it isn't shown where it looks secret, in any of the formats.
 func TestMaskedDifference(t *testing.T) {

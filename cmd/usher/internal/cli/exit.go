@@ -139,10 +139,11 @@ const exitCodes = `Exit codes of usher:
       was not run because a part of the permissions can't
       be read
    4  the call was denied, or needs an approval that nobody
-      could give
+      could give; or whoever ran the command may not decide,
+      for usher or one of its clients started it
    5  a server can't be reached, or broke down; or the
       address to serve on is taken; or usher serve has
-      to run for it, and doesn't
+      to run for it, and doesn't; or there is no keyring
    6  a time-out, or the call was interrupted
    7  the event log can't be written, or is not as it was
       written
